@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -72,9 +74,8 @@ class Candidates {
         settings.batch = {1, false};
         for (const int64_t band : kBands) {
             settings.patch = band;
-            const std::optional<plan::Point> point = possible_point(settings);
-            if (!point) return;
-            add_or_drop(settings, [&planned = *point] { return planned; });
+            if (std::isinf(peak_mib(settings, 0))) return;
+            add(settings);
         }
         settings.patch = kBands.front();
         for (int ranks = base_.num_ranks / 2; ranks >= 1; ranks /= 2) {
@@ -83,13 +84,32 @@ class Candidates {
         }
     }
 
-    [[nodiscard]] std::optional<plan::Point> possible_point(const config::PointSettings& settings) const {
+    /// Predicted for the whole image on one rank; 0: unknown, infinity: the plan refuses the point. Limit 0: none.
+    [[nodiscard]] double peak_mib(config::PointSettings settings, int64_t limit_mib) const {
+        settings.memory_limit_mib = limit_mib;
         try {
-            plan::Point point = plan_whole_(settings);
-            return point.refusal.empty() ? std::optional(std::move(point)) : std::nullopt;
+            const plan::Point point = plan_whole_(settings);
+            const auto prediction = plan::predict(point);
+            return prediction ? prediction->peak_mib : 0;
         } catch (const UsageError&) {
-            return std::nullopt;
+            return std::numeric_limits<double>::infinity();
         }
+    }
+
+    /// The smallest memory limit that the settings fit into, where that is more than their own. Limits are tried,
+    /// because a plan depends on its limit (strips, small tiles of Winograd's method).
+    [[nodiscard]] std::optional<int64_t> larger_limit_mib(const config::PointSettings& settings) const {
+        const auto fits = [&](int64_t limit) { return peak_mib(settings, limit) <= static_cast<double>(limit); };
+        int64_t short_of = settings.memory_limit_mib;
+        if (short_of == 0 || fits(short_of)) return std::nullopt;
+        const double unlimited = peak_mib(settings, 0);
+        if (std::isinf(unlimited)) return std::nullopt;
+        int64_t enough = std::max(short_of + 1, 2 * static_cast<int64_t>(std::ceil(unlimited)));
+        while (enough - short_of > 1) {
+            const int64_t middle = short_of + (enough - short_of) / 2;
+            (fits(middle) ? enough : short_of) = middle;
+        }
+        return enough;
     }
 
     [[nodiscard]] bool covers_image(int64_t patch) const {
@@ -107,15 +127,11 @@ class Candidates {
             }
     }
 
-    void add(const config::PointSettings& settings) {
-        add_or_drop(settings, [&] { return plan_whole_(settings); });
-    }
-
     /// Leaves out more patches at once than the image has, except for the smallest patch alone.
-    void add_or_drop(const config::PointSettings& settings, const std::function<plan::Point()>& make_point) {
+    void add(const config::PointSettings& settings) {
         measure::TuningTrial trial{.candidate = {.settings = settings}};
         try {
-            const plan::Point point = make_point();
+            const plan::Point point = plan_whole_(settings);
             const int64_t wanted = settings.batch.count * point.num_ranks;
             const bool is_least = settings.patch == kPatches.front() && settings.batch.count == 1;
             if (wanted > plan::tile_grid(point).num_windows() && !is_least) return;
@@ -123,9 +139,13 @@ class Candidates {
                 measure::least_edge(settings.patch, settings.batch.count, point.num_ranks, last_edge_);
             trial.candidate.computed_pixels = plan::computed_pixels(point);
             const auto prediction = plan::predict(point);
-            if (prediction && !has_own_process(settings.engine)) trial.candidate.peak_mib = prediction->peak_mib;
+            if (prediction) trial.candidate.peak_mib = prediction->peak_mib;
         } catch (const UsageError& error) {
             trial.dropped = error.what();
+        }
+        if (const auto limit = larger_limit_mib(settings)) {
+            trial.candidate.peak_mib = static_cast<double>(*limit);
+            trial.dropped.clear();
         }
         trials_.push_back(std::move(trial));
     }

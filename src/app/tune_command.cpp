@@ -66,8 +66,16 @@ std::vector<std::string> remarks_of(const TuneResult& result, const measure::Tun
             "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};
 }
 
+[[noreturn]] void refuse_all(const TuneResult& result, const measure::TuningLimits& limits) {
+    const std::string why = measure::why_nothing_fits(result.trials, limits);
+    if (!why.empty()) throw UsageError(why + "; raise --memory-limit-mib");
+    throw Error(
+        "no candidate qualifies: the table says why; allow more with --max-psnr-loss, --memory-limit-mib or "
+        "--max-time");
+}
+
 /// Prints what was tried and writes the file. On the root.
-ExitCode finish_tune(const TuneResult& result, const std::string& output) {
+ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const std::string& output) {
     const auto best = result.signal.empty() ? measure::find_fastest(result.trials) : std::nullopt;
     print_text(stdout, "{}\nsearched: {:.1f} s\n",
                report::tuning_table(result.trials, best, result.image, terminal_width(stdout)), result.seconds);
@@ -75,10 +83,7 @@ ExitCode finish_tune(const TuneResult& result, const std::string& output) {
         print_error(result.signal + ": the search was interrupted; nothing is written");
         return ExitCode::partial;
     }
-    if (!best)
-        throw Error(
-            "no candidate qualifies: the table says why; allow more with --max-psnr-loss, --memory-limit-mib or "
-            "--max-time");
+    if (!best) refuse_all(result, task.limits);
     const measure::TuningTrial& trial = result.trials[*best];
     write_whole(output, tuned_config(trial.candidate.settings, remarks_of(result, trial)));
     fmt::print("written:  {}\n", output);
@@ -110,7 +115,7 @@ ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     const TuneResult result = search(task, world, topology);
     ExitCode code = ExitCode::ok;
     run::together(world, [&] {
-        if (world.is_root()) code = finish_tune(result, arguments.output);
+        if (world.is_root()) code = finish_tune(result, task, arguments.output);
     });
     return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
 }

@@ -147,7 +147,8 @@ class Search {
     /// Settles the halo of `point` as `halo: auto` would that searches for one, by a point of its own. Collective.
     void find_halo(plan::Point& point) {
         config::PointSettings settings = base_;
-        settings.engine = EngineKind::torch;  // native may carry rows instead
+        settings.engine = EngineKind::torch;
+        settings.layout = Layout::contiguous;  // in which nothing carries rows instead of searching
         settings.halo = {config::HaloSetting::Kind::automatic, 0};
         settings.batch = {1, false};
         settings.patch = kHaloPatch;
@@ -161,6 +162,7 @@ class Search {
     void make_trials(const plan::Point& whole) {
         result_.trials = make_candidates(whole, [&](const auto& settings) { return plan_here(settings, {}); });
         measure::drop_by_arithmetic(result_.trials, task_.limits);
+        if (std::ranges::any_of(result_.trials, &measure::TuningTrial::is_in)) return;
         const std::string why = measure::why_nothing_fits(result_.trials, task_.limits);
         if (!why.empty()) throw UsageError(why + "; raise --memory-limit-mib");
     }

@@ -1,5 +1,6 @@
 #include "measure/tuning.hpp"
 
+#include "config/text.hpp"
 #include "measure/recommendation.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +52,19 @@ std::string find_fault(const record::PointTrace& trace, const Summary& summary, 
     return "";
 }
 
+/// Drops what waits for a larger crop where others of its family were measured and all of them are out.
+void drop_kin_of_the_lost(TuningTrials& trials) {
+    for (TuningTrial& trial : trials) {
+        const auto was_tried = [&](const TuningTrial& other) {
+            return other.edge > 0 && family_of(other) == family_of(trial);
+        };
+        const auto leads = [&](const TuningTrial& other) { return was_tried(other) && other.is_in(); };
+        if (trial.is_in() && trial.edge == 0 && std::ranges::any_of(trials, was_tried) &&
+            std::ranges::none_of(trials, leads))
+            trial.dropped = "others of its kind are out";
+    }
+}
+
 }  // namespace
 
 std::vector<int64_t> tuning_edges(Extent image) {
@@ -71,10 +85,13 @@ void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits) {
     for (TuningTrial& trial : trials)
         if (trial.is_in() && limit > 0 && trial.candidate.peak_mib > limit)
             trial.dropped = fmt::format("needs {:.0f} MiB", trial.candidate.peak_mib);
+    const auto fits = [&](const TuningTrial& trial) {
+        return trial.is_in() && (limit == 0 || trial.candidate.peak_mib > 0);
+    };
     for (TuningTrial& trial : trials) {
         const double pixels = trial.candidate.computed_pixels;
         const bool is_wasteful = std::any_of(trials.begin(), trials.end(), [&](const TuningTrial& other) {
-            return other.is_in() && family_of(other) == family_of(trial) &&
+            return fits(other) && family_of(other) == family_of(trial) &&
                    pixels > kMostPixels * other.candidate.computed_pixels;
         });
         if (trial.is_in() && is_wasteful) trial.dropped = fmt::format("{:.3g} Mpx with halos", pixels / 1e6);
@@ -116,12 +133,7 @@ void halve(TuningTrials& trials, int64_t edge) {
                      [](const TuningTrial* a, const TuningTrial* b) { return is_faster(*a, *b); });
     const size_t kept = std::max<size_t>(kLeastKept, (measured.size() + kKeptOf - 1) / kKeptOf);
     for (size_t i = kept; i < measured.size(); ++i) measured[i]->dropped = "slower";
-    for (TuningTrial& trial : trials) {
-        const bool has_kin = std::any_of(trials.begin(), trials.end(), [&](const TuningTrial& other) {
-            return other.is_in() && other.job_s && family_of(other) == family_of(trial);
-        });
-        if (trial.is_in() && trial.edge == 0 && !has_kin) trial.dropped = "others of its kind are out";
-    }
+    drop_kin_of_the_lost(trials);
 }
 
 std::optional<size_t> find_fastest(const TuningTrials& trials) {
@@ -139,15 +151,18 @@ std::optional<size_t> find_fastest(const TuningTrials& trials) {
 std::string why_nothing_fits(const TuningTrials& trials, const TuningLimits& limits) {
     if (limits.memory_limit_mib == 0) return "";
     const TuningTrial* least = nullptr;
+    bool has_unknown = false;
     for (const TuningTrial& trial : trials) {
         const double needed = trial.candidate.peak_mib;
-        if (needed <= static_cast<double>(limits.memory_limit_mib)) return "";
-        if (least == nullptr || needed < least->candidate.peak_mib) least = &trial;
+        if (needed == 0) has_unknown = true;
+        if (needed > 0 && (least == nullptr || needed < least->candidate.peak_mib)) least = &trial;
     }
-    if (least == nullptr) return "";
-    return fmt::format("nothing fits into {} MiB: engine {} in {} with patch {} needs least, {:.0f} MiB",
-                       limits.memory_limit_mib, name_of(EngineKind{least->candidate.settings.engine}),
-                       name_of(least->candidate.settings.dtype), least->candidate.settings.patch,
+    if (least == nullptr || least->candidate.peak_mib <= static_cast<double>(limits.memory_limit_mib)) return "";
+    const config::PointSettings& settings = least->candidate.settings;
+    return fmt::format("nothing {} {} MiB: engine {} in {} with patch {} and halo {} needs least{}, {:.0f} MiB",
+                       has_unknown ? "qualifies within" : "fits into", limits.memory_limit_mib,
+                       name_of(EngineKind{settings.engine}), name_of(settings.dtype), settings.patch,
+                       config::format_setting(settings.halo), has_unknown ? " of all that can be predicted" : "",
                        std::ceil(least->candidate.peak_mib));
 }
 

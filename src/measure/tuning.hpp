@@ -17,7 +17,7 @@ struct TuningCandidate {
     config::PointSettings settings;
     int64_t least_edge = 1;      // of a crop that has a full batch for every rank
     double computed_pixels = 0;  // of the whole image, halos included (plan/prediction.hpp)
-    double peak_mib = 0;         // predicted, on one rank; 0: unknown
+    double peak_mib = 0;         // predicted, on one rank; the least possible where it exceeds the limit; 0: unknown
 };
 
 /// What became of a candidate.
@@ -26,7 +26,7 @@ struct TuningTrial {
     int64_t edge = 0;             // of the last crop on which it was measured; 0: none
     std::optional<double> job_s;  // for the whole image: its pixels at the rate of that crop
     std::optional<double> psnr_loss_db;
-    std::optional<double> peak_mib;  // measured
+    std::optional<double> peak_mib;  // measured on that crop
     std::string dropped;             // why it is out; empty: it is still in
 
     [[nodiscard]] bool is_in() const { return dropped.empty(); }
@@ -45,7 +45,8 @@ struct TuningLimits {
 [[nodiscard]] int64_t least_edge(int64_t patch, int64_t batch, int ranks, int64_t most);
 
 /// Drops what arithmetic excludes: candidates that are predicted to need more memory than the limit, and those that
-/// process half as many pixels again as another one with the same engine and precision.
+/// process half as many pixels again as another one with the same engine and precision. With a limit that other one
+/// must be predicted to fit.
 void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits);
 
 /// Indices of the candidates to measure on a crop of this edge, the most promising first: those that were fast before,
@@ -60,15 +61,16 @@ void take_result(TuningTrial& trial, int64_t edge, const record::PointTrace& tra
 
 /// Ends a round: keeps the faster third, two at least, of the candidates that were measured on a crop of this edge, and
 /// drops the others; those that were due and never measured ("no time left"); and those that wait for a larger crop
-/// with an engine and precision of which nothing is left. Candidates of an earlier round for which no time was left
-/// stay in.
+/// with an engine and precision of which something was measured and nothing is left. Candidates of an earlier round for
+/// which no time was left stay in.
 void halve(TuningTrials& trials, int64_t edge);
 
 /// Index of the candidate to take: of those still in that were measured on the largest crop, the fastest. None: nothing
 /// qualifies.
 [[nodiscard]] std::optional<size_t> find_fastest(const TuningTrials& trials);
 
-/// Why nothing fits: "nothing fits into 5 MiB: .. needs least, 123 MiB"; empty when something does.
+/// Why nothing fits: "nothing fits into 5 MiB: .. needs least, 123 MiB". Empty where something is predicted to fit, and
+/// where nothing is predicted.
 [[nodiscard]] std::string why_nothing_fits(const TuningTrials& trials, const TuningLimits& limits);
 
 }  // namespace pb::measure

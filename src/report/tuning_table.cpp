@@ -48,6 +48,7 @@ std::vector<std::string> trial_row(const measure::TuningTrial& trial, Extent ima
             readable(trial.job_s),
             readable(trial.job_s ? std::optional(mpx / *trial.job_s) : std::nullopt),
             loss_text(trial.psnr_loss_db),
+            readable_mib(trial.candidate.peak_mib > 0 ? std::optional(trial.candidate.peak_mib) : std::nullopt),
             readable_mib(trial.peak_mib),
             outcome};
 }
@@ -59,7 +60,7 @@ std::string tuning_table(const measure::TuningTrials& trials, std::optional<size
     TextTable table;
     table.add_column("engine", TextTable::Align::left);
     for (const char* heading : {"dtype", "patch", "halo", "batch", "ranks", "crop", "image\ns", "useful\nMpx/s",
-                                "PSNR loss\ndB", "peak\nMiB"})
+                                "PSNR loss\ndB", "image\nMiB", "crop\nMiB"})
         table.add_column(heading);
     table.add_column("outcome", TextTable::Align::prose);
     std::vector<size_t> order(trials.size());

@@ -10,8 +10,8 @@
 
 namespace pb::report {
 
-/// One row for each candidate: the chosen one, then those that came furthest, the fastest first. `image`: of the whole
-/// image.
+/// One row for each candidate: the chosen one, then those that came furthest, the fastest first. The peak of the whole
+/// image is predicted, that of the crop measured. `image`: of the whole image.
 [[nodiscard]] std::string tuning_table(const measure::TuningTrials& trials, std::optional<size_t> chosen, Extent image,
                                        size_t width = kAnyWidth);
 

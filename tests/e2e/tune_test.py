@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import subprocess
+import unittest
 from pathlib import Path
 
 import program
@@ -10,6 +11,8 @@ from program import run
 
 # A network that takes milliseconds, and no engines of other frameworks. 160 x 140 pixels are 2 x 2 patches of 128.
 QUICK = ('--network', 'dncnn', '--weights', 'seed:1', '--device', 'cpu', '--threads', 1, '--no-cache')
+ENGINES = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engines'))
+INSTALLED = [name for name in ('onnxruntime', 'openvino') if (ENGINES / name / 'bin' / 'python').exists()]
 ALONE = {**os.environ, 'PATCHBENCH_ENGINES': '/nowhere'}
 KEYS = ('network', 'weights', 'engine', 'device', 'dtype', 'threads', 'patch', 'halo', 'batch', 'ranks', 'memory_limit_mib',
         'image.path', 'image.noise_sigma')
@@ -42,6 +45,9 @@ class Tune(program.ProgramTest):
             self.assertEqual({tuple(row[:2]) for row in rows}, families)
             carried = {(row[2], row[5]) for row in rows if row[0] == 'native' and row[3] == 'carried'}
             self.assertEqual(carried, {('64', 'all'), ('128', 'all')} | ({('64', '1')} if ranks == 2 else set()))
+            for engine in ('native', 'torch'):  # the exact halo, and a smaller one that was searched
+                halos = {int(row[3]) for row in rows if row[0] == engine and row[3] != 'carried'}
+                self.assertEqual((len(halos), max(halos)), (2, 20))
             written = settings_of(self.output)
             self.assertLessEqual(set(KEYS), set(written))
             self.assertEqual(written['image.path'], str(self.image))
@@ -50,6 +56,8 @@ class Tune(program.ProgramTest):
         result = run('plan', self.output)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, 'dncnn')
+        image_mib = best[best.index('★') - 2]
+        self.assertRegex(result.stdout, rf'dncnn-.* {image_mib} +[0-9.]+\n', 'the memory for the whole image')
         out = self.folder / 'out'
         result = run('run', self.output, '--out', out, '--set', 'bounds=off', '--set', 'stop.max_reps=1')
         self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
@@ -67,6 +75,32 @@ class Tune(program.ProgramTest):
         text = self.write('text.png', 'no image')
         self.assert_refused(run('tune', text, *QUICK), 2, 'text.png')
         self.assertFalse(self.output.exists())
+
+    def test_the_least_memory_that_it_names_is_enough_and_no_less_is(self):
+        refused = self.tune('--memory-limit-mib', 1)
+        self.assert_refused(refused, 2, 'carried')
+        least = int(re.search(r'(\d+) MiB;', refused.stderr)[1])
+        self.assert_refused(self.tune('--memory-limit-mib', least - 1), 2, f'{least} MiB;')
+        result = self.tune('--memory-limit-mib', least)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        carried = [line for line in result.stdout.splitlines() if re.match('native .* carried ', line)]
+        self.assertTrue(carried and all('needs' in line for line in carried), result.stdout)
+
+    @unittest.skipUnless(INSTALLED, 'needs an engine without prediction: launch/engines.sh --only onnxruntime')
+    def test_engines_without_prediction_do_not_hide_the_least(self):
+        result = run('tune', self.image, *QUICK, '--output', self.output, '--memory-limit-mib', 1)
+        self.assertEqual(result.returncode, 2, result.stderr + result.stdout)
+        self.assertRegex(result.stderr, 'within 1 MiB: .*--memory-limit-mib')
+        for engine in INSTALLED:
+            self.assertRegex(result.stdout, f'(?m)^{engine} .* (oom|failed)')
+
+    @unittest.skipUnless(INSTALLED, 'needs an engine without carried rows: launch/engines.sh --only onnxruntime')
+    def test_each_installed_engine_is_measured(self):
+        image = self.write('photo.png', program.png(512, 512))  # halos exclude the smaller patches
+        result = run('tune', image, '--device', 'cpu', '--no-cache', '--output', self.output, '--max-time', 300, timeout=400)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        for engine in INSTALLED:
+            self.assertRegex(result.stdout, f'(?m)^{engine} .* [0-9]+ x [0-9]+ +[0-9]')
 
     def test_says_so_where_nothing_qualifies(self):
         self.write('tuned.yaml', 'patch: 64\n')

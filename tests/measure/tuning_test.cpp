@@ -10,6 +10,7 @@
 namespace pb::measure {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -63,15 +64,29 @@ TEST(TuningByArithmetic, DropsWhatNeedsTooMuchMemoryOrPixels) {
         << "what does not fit excludes no other";
 }
 
+TEST(TuningByArithmetic, KeepsSmallPatchesWhereLargeOnesMayNotFit) {
+    TuningTrials trials{trial_of(EngineKind::openvino, 128, 3e6), trial_of(EngineKind::openvino, 512, 1e6)};
+    for (TuningTrial& trial : trials) trial.candidate.peak_mib = 0;  // unknown
+    drop_by_arithmetic(trials, {.memory_limit_mib = 200});
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("", ""));
+    drop_by_arithmetic(trials, {});
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 Mpx with halos", ""));
+}
+
 TEST(TuningByArithmetic, SaysWhatNeedsLeastWhereNothingFits) {
     TuningTrials trials{trial_of(EngineKind::torch, 256), trial_of(EngineKind::native, 128)};
+    trials[1].candidate.settings.halo = {config::HaloSetting::Kind::carried, 0};
     trials[1].candidate.peak_mib = 60.2;
     EXPECT_EQ(why_nothing_fits(trials, {}), "");
     EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 61}), "");
     EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 60}),
-              "nothing fits into 60 MiB: engine native in fp32 with patch 128 needs least, 61 MiB");
+              "nothing fits into 60 MiB: engine native in fp32 with patch 128 and halo carried needs least, 61 MiB");
     trials[0].candidate.peak_mib = 0;
-    EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 60}), "") << "what is unknown must be tried";
+    trials[0].dropped = "oom: takes 70 MiB";
+    EXPECT_THAT(why_nothing_fits(trials, {.memory_limit_mib = 60}),
+                AllOf(HasSubstr("qualifies within 60 MiB"), HasSubstr("native"), HasSubstr("predicted, 61 MiB")));
+    trials[1].candidate.peak_mib = 0;
+    EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 60}), "") << "the least is not known";
 }
 
 TEST(TuningRounds, TakeTheFastFirstAndTheLargeLater) {
@@ -107,6 +122,18 @@ TEST(TuningRounds, DropWhatHadNoTurnAndWhatNothingSpeaksFor) {
                 ElementsAre("", "", "slower", "no time left", "no time left", "others of its kind are out"))
         << "what was measured before stays in";
     EXPECT_EQ(find_fastest(trials), 0U);
+}
+
+TEST(TuningRounds, LetAnEngineWaitOfWhichNothingWasTried) {
+    TuningTrials trials{trial_on(EngineKind::native, 256, 1), trial_of(EngineKind::openvino, 512, 1e6, 512),
+                        trial_of(EngineKind::openvino, 1024, 1e6, 1024)};
+    halve(trials, 256);
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("", "", ""));
+    EXPECT_THAT(entrants(trials, 512), ElementsAre(0, 1));
+    trials[1].edge = 512;
+    trials[1].dropped = "oom: takes 9 GiB";
+    halve(trials, 512);
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("", "oom: takes 9 GiB", "others of its kind are out"));
 }
 
 TEST(TuningRounds, EndWithTheFastestOnTheLargestCrop) {

@@ -1,0 +1,33 @@
+// The table of what `tune` tried.
+#include "report/tuning_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pb::report {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+
+measure::TuningTrial measured_trial(double image_mib) {
+    measure::TuningTrial trial{.candidate = {.peak_mib = image_mib}};
+    trial.edge = 256;
+    trial.job_s = 2;
+    trial.psnr_loss_db = 0.01;
+    trial.peak_mib = 88;
+    return trial;
+}
+
+TEST(TuningTable, SaysTheMemoryOfTheImageBesideThatOfTheCrop) {
+    const std::string text = tuning_table({measured_trial(298)}, 0, {4000, 3000});
+    EXPECT_THAT(text, AllOf(ContainsRegex("image  crop\n"), ContainsRegex("MiB   MiB +outcome"),
+                            ContainsRegex("0.010 +298 +88  ★ taken")));
+}
+
+TEST(TuningTable, LeavesOutMemoryThatIsNotPredicted) {
+    EXPECT_THAT(tuning_table({measured_trial(0)}, 0, {4000, 3000}), ContainsRegex("0.010 +- +88  ★ taken"));
+}
+
+}  // namespace
+}  // namespace pb::report
