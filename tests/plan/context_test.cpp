@@ -1,9 +1,9 @@
 // Which way of giving context `halo: auto` takes, by arithmetic alone.
 #include "plan/context.hpp"
 
-#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
+#include "support/planned_point.hpp"
 
 #include <gmock/gmock.h>
 

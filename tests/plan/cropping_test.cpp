@@ -2,9 +2,9 @@
 
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
-#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "plan/winograd.hpp"
+#include "support/planned_point.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include "plan/slabs.hpp"
 
-#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
+#include "support/planned_point.hpp"
 
 #include <gmock/gmock.h>
 

@@ -3,9 +3,9 @@
 
 #include "plan/bands.hpp"
 #include "plan/context.hpp"
-#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
+#include "support/planned_point.hpp"
 
 #include <gmock/gmock.h>
 
