@@ -5,6 +5,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace pb::app {
@@ -32,6 +33,11 @@ std::string find_wrong_value(const std::string& key, const std::string& text, co
                : fmt::format("'{}': must lie between {:g} and {:g}", text, limits.low, limits.high);
 }
 
+/// Leaves out what 0 means where `limits` refuse it.
+std::string meaning_within(const std::string& meaning, const config::Limits& limits) {
+    return limits.low > 0 ? meaning.substr(0, meaning.find("; 0: ")) : meaning;
+}
+
 /// Finds a list that the shell split at a space.
 std::string find_cut_list(const std::string& override_text) {
     const bool is_cut = override_text.find("=[") != std::string::npos && override_text.find(']') == std::string::npos;
@@ -41,12 +47,16 @@ std::string find_cut_list(const std::string& override_text) {
 
 }  // namespace
 
+std::string with_range(std::string meaning, const std::string& range) {
+    return meaning.insert(std::min(meaning.size(), meaning.rfind(" (default: ")), "; " + range);
+}
+
 CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key,
                          config::PointSettings& settings, const std::string& more, const config::Limits& limits) {
     const config::SettingHelp help = config::help_by_key(settings, key);
     const std::string range =
         std::isfinite(limits.high) ? fmt::format("{:g} to {:g}", limits.low, limits.high) : help.range;
-    const std::string meaning = help.meaning + more + (range.empty() ? "" : "; " + range) +
+    const std::string meaning = meaning_within(help.meaning, limits) + more + (range.empty() ? "" : "; " + range) +
                                 (help.value.empty() ? "" : fmt::format(" (default: {})", help.value));
     const auto set = [&settings, key](const std::string& text) { config::set_by_key(settings, key, text); };
     const auto check = [key, limits](const std::string& text) { return find_wrong_value(key, text, limits); };

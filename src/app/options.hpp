@@ -41,11 +41,14 @@ std::string find_wrong_number(const std::string& text, const config::Limits& lim
                                                        : "'" + text + "': a number from " + bounds + " is expected";
 }
 
+/// The help of an option with its range, which stands before the default.
+[[nodiscard]] std::string with_range(std::string meaning, const std::string& range);
+
 /// Adds an option whose value is a number within `limits`; `unit` may be empty.
 template <class Number, class Value>
 CLI::Option* add_number(CLI::App& command, const std::string& option, Value& value, const config::Limits& limits,
                         const std::string& unit, const std::string& meaning) {
-    const std::string bounds = fmt::format("{:g} to {:g}{}", limits.low, limits.high, unit.empty() ? "" : " " + unit);
+    const std::string bounds = fmt::format("{} to {}{}", limits.low, limits.high, unit.empty() ? "" : " " + unit);
     const auto set = [&value](const std::string& text) {
         Number number{};
         config::parse_setting(text, number);
@@ -54,9 +57,9 @@ CLI::Option* add_number(CLI::App& command, const std::string& option, Value& val
     const auto check = [limits, bounds](const std::string& text) {
         return find_wrong_number<Number>(text, limits, bounds);
     };
-    return command.add_option_function<std::string>(option, set, meaning)
+    return command.add_option_function<std::string>(option, set, with_range(meaning, bounds))
         ->type_name(config::value_shape(Number{}))
-        ->check(CLI::Validator(check, bounds));
+        ->check(CLI::Validator(check, ""));
 }
 
 /// Refuses text for which `read` throws UsageError, with its message.

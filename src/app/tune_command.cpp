@@ -42,17 +42,23 @@ struct TuneArguments {
     bool no_cache = false;
 };
 
+/// A path that holds wherever the output lies, without `..`. A link keeps its name.
+std::string lasting_path(const fs::path& file) {
+    const fs::path whole = fs::absolute(file);
+    return (fs::weakly_canonical(whole.parent_path()) / whole.filename()).string();
+}
+
 /// What each candidate shares: the image with noise, and paths that hold wherever the output lies.
 TuneTask task_of(const TuneArguments& arguments) {
     require_regular_file(arguments.image);
     require_not_input(arguments.output, arguments.image);
     check_can_create(arguments.output);
     TuneTask task{.settings = arguments.settings, .limits = arguments.limits, .max_time_s = arguments.max_time_s};
-    task.settings.image.path = fs::absolute(arguments.image).string();
+    task.settings.image.path = lasting_path(arguments.image);
     std::string& weights = task.settings.weights;
-    if (weights != "default" && !weights.starts_with("seed:")) weights = fs::absolute(weights).string();
+    if (weights != "default" && !weights.starts_with("seed:")) weights = lasting_path(weights);
     std::string& network = task.settings.network.file;
-    if (!network.empty()) network = fs::absolute(network).string();
+    if (!network.empty()) network = lasting_path(network);
     task.limits.memory_limit_mib = task.settings.memory_limit_mib;
     if (!arguments.no_cache) task.cache = cache_folder();
     return task;

@@ -31,7 +31,8 @@ class Tune(program.ProgramTest):
         self.output = self.folder / 'tuned.yaml'
 
     def tune(self, *options, ranks=0):
-        return run('tune', self.image, *QUICK, '--output', self.output, *options, ranks=ranks, env=ALONE)
+        image = self.image.parent / '..' / self.folder.name / self.image.name
+        return run('tune', image, *QUICK, '--output', self.output, *options, ranks=ranks, env=ALONE)
 
     def test_writes_settings_that_run_and_denoise_take(self):
         for ranks in (0, 2):
