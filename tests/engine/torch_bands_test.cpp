@@ -50,6 +50,18 @@ TEST(TorchBands, EqualItForAnyGraph) {
     }
 }
 
+// The sum takes the memory of `head`, whose last rows `context` reads again in the next band.
+TEST(TorchBands, EqualItWhereASumOverwritesRowsThatAreReadAgain) {
+    network::GraphBuilder net;
+    const size_t image = net.input(3);
+    const size_t head = net.relu(net.convolve(image, 16, {.weights = "head", .has_bias = true}));
+    const size_t other = net.relu(net.convolve(image, 16, {.weights = "other", .has_bias = true}));
+    const size_t context = net.relu(net.convolve(head, 16, {.weights = "context", .has_bias = true}));
+    const size_t sum = net.add(head, other);
+    net.convolve(net.add(context, sum), 3, {.weights = "tail"});
+    expect_whole_image(test::weights_of(net.graph(), test::kRowSeed), {17, 70});
+}
+
 TEST(TorchBands, EqualItForAnyRanks) {
     for (const network::NetworkShape& network : row_networks()) {
         SCOPED_TRACE(network::to_text(network::graph_of(network)));
