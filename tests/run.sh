@@ -39,6 +39,7 @@ tests/contrib/setup.sh || true
 tests/cluster/setup.sh || true
 tests/page/setup.sh || true
 tests/readers/setup.sh || true
+tests/neon/setup.sh || true
 run_tests "$root/build" all
 
 if [ $quick = 0 ]; then
