@@ -11,10 +11,10 @@ namespace {
 /// Of an item, in products of one tile with one panel of weights. Each group of output channels transforms the operands
 /// again.
 double item_time(int64_t tiles, int64_t panels) {
-    constexpr double kTransform = 0.22;  // of a tile; in DnCNN 9 % of the time, its products with two panels 83 %
+    constexpr double kTransformTime = 0.22;  // of a tile; in DnCNN 9 % of the time, its products with two panels 83 %
     // With 8 tiles one thread reads weights as fast as it multiplies them; many threads share the memory.
     constexpr int64_t kFewTiles = 16;
-    return static_cast<double>(panels * std::max(tiles, kFewTiles)) + kTransform * static_cast<double>(tiles);
+    return static_cast<double>(panels * std::max(tiles, kFewTiles)) + kTransformTime * static_cast<double>(tiles);
 }
 
 }  // namespace
