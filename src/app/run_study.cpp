@@ -78,20 +78,10 @@ std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Pla
     return record;
 }
 
-ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
-    const comm::Communicator& world = session.world();
-    run::require_same_software(world, run::Software::with_torch);
-    if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
-    config::Config config;
-    run::together(world, [&] { config = study.load(); });
-    settle_networks(points_of(config), study.trusts_model, world);
-    session.watch(config.study.watchdog_s);
-    const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
-    if (world.is_root()) print_nodes(topology);
-    run::Runner runner(world, topology, config.study);
+/// Plans on each rank, from the images that it finds. Collective.
+plan::Plan plan_together(const config::Config& config, const comm::Communicator& world, const plan::Topology& topology,
+                         run::Runner& runner) {
     plan::Plan plan;
-    RecordOptions options = study.record;
-    std::unique_ptr<StudyRecord> record;
     std::string images;
     const auto facts_of = [&images](const config::ImageSettings& image) {
         const plan::SourceFacts facts = run::source_facts(image);
@@ -104,6 +94,23 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
         });
     });
     run::require_same_images(world, images);
+    return plan;
+}
+
+ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world, run::Software::with_torch);
+    if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
+    config::Config config;
+    run::together(world, [&] { config = study.load(); });
+    settle_networks(points_of(config), study.trusts_model, world);
+    session.watch(config.study.watchdog_s);
+    const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
+    if (world.is_root()) print_nodes(topology);
+    run::Runner runner(world, topology, config.study);
+    plan::Plan plan = plan_together(config, world, topology, runner);
+    RecordOptions options = study.record;
+    std::unique_ptr<StudyRecord> record;
     run::together(world, [&] {
         if (!world.is_root()) return;
         check_weights(plan);

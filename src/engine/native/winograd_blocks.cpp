@@ -8,8 +8,8 @@
 namespace pb::engine::native {
 namespace {
 
-/// Of an item, in products of one tile with one panel of weights. Each group of output channels transforms the operands
-/// again.
+/// The time of a work item; the unit is the product of one tile with one panel of weights. Each group of output
+/// channels transforms the operands again.
 double item_time(int64_t tiles, int64_t panels) {
     constexpr double kTransformTime = 0.22;  // of a tile; in DnCNN 9 % of the time, its products with two panels 83 %
     // With 8 tiles one thread reads weights as fast as it multiplies them; many threads share the memory.

@@ -3,7 +3,6 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace pb::run {
@@ -26,15 +25,12 @@ uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place)
     return sum;
 }
 
-/// Of the core in a window of f32 NHWC.
-int64_t num_not_finite(const float* values, const plan::Tile& tile, int64_t channels) {
+/// The core of a tile, whose window holds f32 NHWC values.
+PixelView core_of(const float* values, const plan::Tile& tile, int64_t channels) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(values);
     const Rect& core = tile.core;
-    int64_t count = 0;
-    for (int64_t y = core.row - tile.window.row; y < core.row - tile.window.row + core.extent.h; ++y) {
-        const float* row = values + (y * tile.window.extent.w + core.column - tile.window.column) * channels;
-        count += std::count_if(row, row + core.extent.w * channels, [](float value) { return !std::isfinite(value); });
-    }
-    return count;
+    return dense_view(bytes, tile.window.extent, channels, DType::f32)
+        .part({core.row - tile.window.row, core.column - tile.window.column, core.extent});
 }
 
 }  // namespace
@@ -82,7 +78,8 @@ void write_core_from_f32(const float* values, const plan::Tile& tile, const devi
                          CoreSink& sink) {
     const Slab slab = sink.map(tile.core);
     write_core_from_f32(values, tile, conversion, slab);
-    if (!is_float(slab.pixels.dtype)) sink.count_lost(tile.core, num_not_finite(values, tile, slab.pixels.channels));
+    if (!is_float(slab.pixels.dtype))
+        sink.count_lost(tile.core, count_odd(core_of(values, tile, slab.pixels.channels)));
     sink.commit(tile.core);
 }
 

@@ -74,7 +74,7 @@ class ImageSource {
     DType dtype_ = DType::f32;
 };
 
-/// Of an image, with the name of its file but not the folder, to compare between ranks.
+/// Describes an image by the name of its file, without the folder, its extent, channels and type. Ranks compare it.
 [[nodiscard]] std::string describe_source(const std::string& path, const plan::SourceFacts& facts);
 
 /// Returns ImageSource::facts() of an image file without reading its samples.

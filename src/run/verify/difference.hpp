@@ -37,7 +37,7 @@ class ErrorScale {
   public:
     /// `expected`: not yet clipped. `tolerance`: of the largest difference, with the rounding of what is stored.
     ErrorScale(const image::Image& expected, const Quantisation& stored, double tolerance);
-    /// Of an absolute difference: what exceeds the rounding of what is stored is divided. NaN stays.
+    /// Returns an absolute difference with what exceeds the rounding of what is stored divided. NaN remains NaN.
     [[nodiscard]] double of(double difference) const;
 
   private:
