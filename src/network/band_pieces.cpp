@@ -1,6 +1,7 @@
 #include "network/band_pieces.hpp"
 
 #include "network/band_memory.hpp"
+#include "network/band_phases.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -13,17 +14,21 @@ namespace {
 /// Goes through the steps of a pass and adds up what is allocated.
 class BandCounter {
   public:
-    BandCounter(const BandSchedule& schedule, const MemoryPath& path)
+    BandCounter(const BandSchedule& schedule, const MemoryPath& path, RowMemory row_memory)
         : graph_(schedule.graph()),
           schedule_(schedule),
           path_(path),
+          row_memory_(row_memory),
           memory_(plan_memory(graph_, path)),
           last_readers_(last_readers_of(graph_, memory_.steps)),
           is_ring_(rings_of(schedule)),
           maps_(graph_.size()),
           kept_(graph_.size()),
           is_kept_(graph_.size()),
-          chunks_(graph_.size()) {}
+          chunks_(graph_.size()),
+          stores_(row_memory == RowMemory::fixed ? bytes_of_stores() : 0),
+          live_(stores_),
+          peak_(stores_) {}
 
     int64_t peak() {
         const int64_t bands = schedule_.num_steps(), different = num_different();
@@ -55,20 +60,32 @@ class BandCounter {
 
     /// What there is after a step, as if the ones before it had been run.
     void hold_what_is_kept(int64_t band) {
-        live_ = 0;
+        live_ = stores_;
         for (size_t map = 0; map < graph_.size(); ++map) {
             const Range kept = schedule_.kept(band, map);
             chunks_[map].clear();
             kept_[map] = is_ring_[map] ? 0 : bytes_of(map, kept);
-            live_ += kept_[map];
+            live_ += in_own_tensor(kept_[map]);
             for (int64_t made = band; is_ring_[map] && made >= 0; --made) {
                 const Range rows = schedule_.made(made, map);
                 if (rows.end <= kept.begin) break;
-                chunks_[map].push_front({rows, bytes_of(map, rows)});
-                live_ += bytes_of(map, rows);
+                chunks_[map].push_front({rows, in_own_tensor(bytes_of(map, rows))});
+                live_ += chunks_[map].front().bytes;
             }
         }
     }
+
+    [[nodiscard]] int64_t bytes_of_stores() const {
+        const std::vector<int64_t> rows = rows_stored(schedule_);
+        const int64_t places = places_of_chunks(schedule_);
+        int64_t bytes = 0;
+        for (size_t map = 0; map < graph_.size(); ++map)
+            bytes += (is_ring_[map] ? places : 1) * bytes_of(map, {0, rows[map]});
+        return bytes;
+    }
+
+    /// Of `bytes` of rows that stay: those that are not in a store.
+    [[nodiscard]] int64_t in_own_tensor(int64_t bytes) const { return row_memory_ == RowMemory::own ? bytes : 0; }
 
     [[nodiscard]] int64_t bytes_of(size_t map, const Range& rows) const {
         const Piece piece = piece_of_rows(graph_, map, rows, schedule_.shape().image.w);
@@ -127,21 +144,30 @@ class BandCounter {
     void store(int64_t band, size_t map) {
         const Range made = schedule_.made(band, map);
         if (is_ring_[map]) {
-            if (map == 0 && made.size() > 0) take(maps_[map] = bytes_of(map, made));  // a copy of what is the caller's
-            if (made.size() > 0) chunks_[map].push_back({made, std::exchange(maps_[map], 0)});
+            if (made.size() > 0) add_chunk(map, made);
         } else if (kept_[map] > 0 && made.size() > 0) {
             const int64_t held = bytes_of(map, schedule_.held(band, map));
             take(held);
-            live_ -= std::exchange(kept_[map], 0) + std::exchange(maps_[map], held);
+            live_ -= in_own_tensor(std::exchange(kept_[map], 0)) + std::exchange(maps_[map], held);
         } else if (kept_[map] > 0) {
             maps_[map] = std::exchange(kept_[map], 0);
+            take(maps_[map] - in_own_tensor(maps_[map]));  // a copy, out of the store
         }
+    }
+
+    /// Those of the input are copied, since they are the caller's.
+    void add_chunk(size_t map, const Range& made) {
+        if (map == 0) take(maps_[map] = in_own_tensor(bytes_of(map, made)));
+        const int64_t bytes = std::exchange(maps_[map], 0);
+        live_ -= bytes - in_own_tensor(bytes);
+        chunks_[map].push_back({made, in_own_tensor(bytes)});
     }
 
     /// Copies the rows that later bands need.
     void keep(int64_t band, size_t map) {
         is_kept_[map] = true;
-        take(kept_[map] = bytes_of(map, schedule_.kept(band, map)));
+        kept_[map] = bytes_of(map, schedule_.kept(band, map));
+        take(in_own_tensor(kept_[map]));
     }
 
     void retire(int64_t band, size_t map) {
@@ -160,13 +186,15 @@ class BandCounter {
     const Graph& graph_;
     const BandSchedule& schedule_;
     const MemoryPath& path_;
+    RowMemory row_memory_;
     MemoryPlan memory_;
     std::vector<size_t> last_readers_;
     std::vector<bool> is_ring_;
     std::vector<int64_t> maps_, kept_;  // bytes, by operation
     std::vector<bool> is_kept_;         // in this step already
     std::vector<std::deque<Chunk>> chunks_;
-    int64_t live_ = 0, peak_ = 0;
+    int64_t stores_;  // bytes that are there always
+    int64_t live_, peak_;
 };
 
 }  // namespace
@@ -184,8 +212,17 @@ PieceStep band_piece(const BandSchedule& schedule, int64_t band, const Step& ste
     return piece_step(graph, step, made, image);
 }
 
-int64_t peak_of_bands(const BandSchedule& schedule, const MemoryPath& path) {
-    return BandCounter(schedule, path).peak();
+std::vector<int64_t> rows_stored(const BandSchedule& schedule) {
+    const std::vector<bool> rings = rings_of(schedule);
+    std::vector<int64_t> rows(rings.size());
+    for (size_t map = 0; map < rows.size(); ++map)
+        for (int64_t step = 0; step < schedule.num_steps(); ++step)
+            rows[map] = std::max(rows[map], (rings[map] ? schedule.made(step, map) : schedule.kept(step, map)).size());
+    return rows;
+}
+
+int64_t peak_of_bands(const BandSchedule& schedule, const MemoryPath& path, RowMemory memory) {
+    return BandCounter(schedule, path, memory).peak();
 }
 
 }  // namespace pb::network

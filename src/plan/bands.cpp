@@ -22,7 +22,9 @@ std::string halo_is(const Point& point) { return "halo = " + config::format_sett
 /// What the engine's allocator holds of rows, kept and worked on, without scratch memory.
 int64_t bytes_of_rows(const Point& point, const network::BandSchedule& schedule) {
     if (computed_unit(point) == network::ComputedUnit::tile) return network::plan_bands(schedule).arena.bytes;
-    return network::peak_of_bands(schedule, path_in_rows(point));
+    const bool are_replayed = point.settings.cuda_graph && point.device == DeviceKind::cuda;
+    return network::peak_of_bands(schedule, path_in_rows(point),
+                                  are_replayed ? network::RowMemory::fixed : network::RowMemory::own);
 }
 
 template <class Visit>

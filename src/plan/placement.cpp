@@ -174,9 +174,10 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     if (point.halo) settle_memory(point);
     if (is_carried(point)) check_strips(point);
     check_sharing(point, topology, members, study.device_sharing);
-    const bool is_fast = point.settings.cuda_graph || is_fused(point.settings, point.device);
-    if (is_in_bands(point) && is_fast && point.device == DeviceKind::cuda)
-        point.notes.emplace_back("cuda_graph and fusion have no effect on carried and exchanged rows");
+    if (is_in_bands(point) && is_fused(point.settings, point.device))
+        point.notes.emplace_back("fusion has no effect on carried and exchanged rows");
+    if (is_exchanged(point) && point.settings.cuda_graph && point.device == DeviceKind::cuda)
+        point.notes.emplace_back("cuda_graph has no effect on exchanged rows");
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");
     if (point.settings.fusion == FusionKind::on && point.device == DeviceKind::cpu)

@@ -188,6 +188,45 @@ TEST_P(GpuEngine, CarriedRowsAreNearTheWholeImageAndAllocateNothingMore) {
     }
 }
 
+/// Steps find their input and their output at the same addresses.
+std::vector<float> carry(BandPass& pass, const network::BandSchedule& schedule, const std::vector<float>& image,
+                         device::Stream& stream) {
+    const network::Graph& graph = schedule.graph();
+    const int64_t in_row = schedule.shape().image.w * graph.channels_in();
+    const int64_t out_row = schedule.shape().image.w * graph.channels_out();
+    const EngineBuffer in(kCuda, sizeof(float) * static_cast<size_t>(schedule.most_input_rows() * in_row));
+    const EngineBuffer out(kCuda, sizeof(float) * static_cast<size_t>(schedule.shape().band * out_row));
+    std::vector<float> result(static_cast<size_t>(schedule.shape().image.h * out_row));
+    for (int64_t step = 0; step < schedule.num_steps(); ++step) {
+        const Range taken = schedule.made(step, 0), made = schedule.made(step, graph.output());
+        const auto bytes = [](int64_t values) { return sizeof(float) * static_cast<size_t>(values); };
+        device::copy_to_device(in.pointer(), image.data() + taken.begin * in_row, bytes(taken.size() * in_row), stream);
+        pass.run(step, in.pointer(), out.pointer());
+        device::copy_to_host(result.data() + made.begin * out_row, out.pointer(), bytes(made.size() * out_row), stream);
+    }
+    stream.synchronise();
+    return result;
+}
+
+TEST_P(GpuEngine, ReplayedStepsOfCarriedRowsGiveWhatEnqueuedOnesGive) {
+    const int64_t step = network::network_facts(GetParam()).alignment;
+    const network::BandSchedule schedule(
+        weights_.graph(),
+        {.rows = {0, 1024}, .band = 32, .image = {1024, round_up(72, step)}, .unit = network::ComputedUnit::pixel});
+    const auto image = test::random_values(
+        static_cast<size_t>(schedule.shape().image.pixels() * weights_.graph().channels_in()), kSeed);
+    device::Stream stream(kCuda);
+    EngineOptions replayed = options_;
+    replayed.cuda_graph = true;
+    const auto denoiser = make_denoiser(weights_, options_), other = make_denoiser(weights_, replayed);
+    const auto pass = denoiser->make_band_pass(schedule, stream), replays = other->make_band_pass(schedule, stream);
+    const auto expected = carry(*pass, schedule, image, stream);
+    for (const char* time : {"captured", "replayed"})
+        EXPECT_TRUE(carry(*replays, schedule, image, stream) == expected) << time;
+    EXPECT_EQ(pass->replay_bytes(), 0);
+    EXPECT_GT(replays->replay_bytes(), 0) << "of the steps between the first and the last";
+}
+
 TEST_P(GpuEngine, BenchmarkingOfAlgorithmsKeepsTheResult) {
     const Shape shape{.n = 2, .h = 48, .w = 56};
     const auto expected = denoise(weights_, {}, shape);

@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "network/band_pieces.hpp"
 #include "plan/bands.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"
@@ -889,10 +890,26 @@ TEST(Carried, OfTorchAreOnCudaInEveryPrecision) {
     EXPECT_EQ(schedule->shape().unit, network::ComputedUnit::pixel);
     const int64_t rows = schedule->most_input_rows() + schedule->shape().band;
     EXPECT_EQ(band_bytes(point).in_out, rows * 200 * 3 * (2 + 4)) << "16-bit values, f32 samples";
-    settings.cuda_graph = true;
-    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Contains(HasSubstr("cuda_graph")));
     settings.layout = Layout::contiguous;
     EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("halo = carried"));
+}
+
+TEST(Carried, AreCopiedToFixedMemoryWhereStepsAreReplayed) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    settings.fusion = FusionKind::on;
+    const Point enqueued = point_of(settings, cuda_topology(1));
+    EXPECT_THAT(enqueued.notes, Contains(HasSubstr("fusion has no effect")));
+    settings.cuda_graph = true;
+    const Point replayed = point_of(settings, cuda_topology(1));
+    EXPECT_THAT(replayed.notes, Not(Contains(HasSubstr("cuda_graph"))));
+    const auto schedule = band_schedule(replayed, 0);
+    EXPECT_EQ(band_bytes(replayed).rows,
+              network::peak_of_bands(*schedule, path_in_rows(replayed), network::RowMemory::fixed));
+    EXPECT_GT(band_bytes(replayed).rows, band_bytes(enqueued).rows);
+    settings.halo.kind = config::HaloSetting::Kind::exchanged;
+    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Contains("cuda_graph has no effect on exchanged rows"));
 }
 
 TEST(Exchanged, OfTorchAreOnCudaInEveryPrecision) {

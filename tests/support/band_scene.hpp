@@ -52,6 +52,9 @@ class KeptRows final : public engine::BandPass {
         if (taken.size() > 0) device::copy_on_device(row(taken.begin), in, bytes_of(taken), stream_);
         if (made.size() > 0) device::copy_on_device(out, row(made.begin), bytes_of(made), stream_);
     }
+    [[nodiscard]] int64_t replay_bytes() const override { return kReplayBytes; }
+
+    static constexpr int64_t kReplayBytes = 11;
 
   private:
     [[nodiscard]] size_t bytes_of(const Range& rows) const { return static_cast<size_t>(rows.size()) * row_bytes_; }

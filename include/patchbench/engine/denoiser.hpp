@@ -72,6 +72,8 @@ class BandPass {
     /// `in`: the rows of the input that the step takes, `out`: memory for those of the output that it makes; NHWC, of
     /// the type of Denoiser::forward, on the denoiser's device, both unused where there are none.
     virtual void run(int64_t step, const void* in, void* out) = 0;
+    /// Bytes at the peak of steps that are replayed from a captured graph, which the allocator does not see.
+    [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
 };
 
 /// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour, in

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/memory.hpp"
+#include "engine/torch/replays.hpp"
 
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
@@ -35,6 +36,9 @@ class CudaBackend {
     /// Drops graphs of other shapes. Returns whether there is one of this shape. Then capture the next pair without a
     /// call before, which would take the memory of the graphs a second time.
     virtual bool keep_only(const Shape& shape) = 0;
+
+    /// As Replays::run, for work that needs no shape.
+    virtual void repeat(const ReplayKey& key, device::Stream& stream, const std::function<void()>& work) = 0;
 
     /// Peak bytes that the captured work took from the allocator.
     [[nodiscard]] virtual int64_t captured_bytes() const = 0;

@@ -9,6 +9,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/network.hpp"
+#include "engine/torch/replays.hpp"
 #include "engine/torch/slab.hpp"
 #include "engine/torch/tensor_memory.hpp"
 #include "engine/torch/translate_errors.hpp"
@@ -40,6 +41,18 @@ std::string version_after(const std::string& text, const std::string& mark) {
 }
 
 std::string dotted(int major, int minor, int patch) { return fmt::format("{}.{}.{}", major, minor, patch); }
+
+/// On one stream.
+class CudaReplays final : public Replays {
+  public:
+    CudaReplays(std::shared_ptr<CudaBackend> cuda, device::Stream& stream) : cuda_(std::move(cuda)), stream_(stream) {}
+    void run(const ReplayKey& key, const std::function<void()>& work) override { cuda_->repeat(key, stream_, work); }
+    [[nodiscard]] int64_t captured_bytes() const override { return cuda_->captured_bytes(); }
+
+  private:
+    std::shared_ptr<CudaBackend> cuda_;
+    device::Stream& stream_;
+};
 
 class TorchDenoiser final : public Denoiser {
   public:
@@ -85,13 +98,15 @@ class TorchDenoiser final : public Denoiser {
     [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
                                                            device::Stream& stream) override {
         if (!runs_in_rows()) return Denoiser::make_band_pass(schedule, stream);
-        return std::make_unique<Bands>(*network_, schedule, runner(stream));
+        const auto cuda = backend_of_pieces();
+        auto replays = cuda && options_.cuda_graph ? std::make_unique<CudaReplays>(cuda, stream) : nullptr;
+        return std::make_unique<Bands>(*network_, schedule, runner(stream, cuda), std::move(replays));
     }
 
     [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
                                                            device::Stream& stream) override {
         if (!runs_in_rows()) return Denoiser::make_slab_pass(slab, stream);
-        return std::make_unique<Slab>(*network_, slab, runner(stream));
+        return std::make_unique<Slab>(*network_, slab, runner(stream, backend_of_pieces()));
     }
 
     [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
@@ -100,7 +115,7 @@ class TorchDenoiser final : public Denoiser {
         // A checkpoint can hold a relative of the network that was planned for: other layers, computed as a whole.
         if (crop.memory().steps != network_->memory().steps) return nullptr;
         return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options,
-                                         runner(stream));
+                                         runner(stream, backend_of_pieces()));
     }
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
@@ -140,12 +155,17 @@ class TorchDenoiser final : public Denoiser {
     }
 
     /// For pieces of maps. They have many shapes, for each of which cuDNN would search as long as for whole windows: it
-    /// takes what it expects to be fastest.
-    [[nodiscard]] Runner runner(device::Stream& stream) {
-        if (!cuda_) return [this](const std::function<void()>& work) { on_cpu(work); };
+    /// takes what it expects to be fastest. Null on the CPU.
+    [[nodiscard]] std::shared_ptr<CudaBackend> backend_of_pieces() const {
+        if (!cuda_) return nullptr;
         EngineOptions options = options_;
         options.cudnn_benchmark = false;
-        return [this, &stream, cuda = std::shared_ptr(make_cuda_backend(options))](const std::function<void()>& work) {
+        return make_cuda_backend(options);
+    }
+
+    [[nodiscard]] Runner runner(device::Stream& stream, std::shared_ptr<CudaBackend> cuda) {
+        if (!cuda) return [this](const std::function<void()>& work) { on_cpu(work); };
+        return [this, &stream, cuda = std::move(cuda)](const std::function<void()>& work) {
             guarded([&] { cuda->run_on(stream, work); });
         };
     }

@@ -49,6 +49,8 @@ class BandPipeline final : public Pipeline {
         return watch.seconds() / schedule_.busiest_part();
     }
 
+    [[nodiscard]] int64_t replay_bytes() const override { return device_->pass().replay_bytes(); }
+
   private:
     /// The windows of a strip follow one another, unlike those of the rank.
     [[nodiscard]] int64_t strip_by_strip(int64_t window) const {

@@ -51,7 +51,7 @@ class Pipeline {
     [[nodiscard]] virtual ProfiledCall profiled_call() { return {}; }
     /// Bytes of border rows that this rank sent in the last pass.
     [[nodiscard]] virtual int64_t border_bytes() const { return 0; }
-    /// `Denoiser::replay_bytes` of the pipeline's denoiser.
+    /// `Denoiser::replay_bytes` of the pipeline's denoiser, or of its pass.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
     /// `Denoiser::process_id` of the pipeline's denoiser.
     [[nodiscard]] virtual int process_id() const { return 0; }

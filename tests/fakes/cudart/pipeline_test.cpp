@@ -201,6 +201,7 @@ TEST(PipelineOverFakeCuda, CarriesRowsInAnyOrder) {
         EXPECT_THROW(pipeline->pass(batches, windows, output, log), Error);
         EXPECT_TRUE(pixels_of_pass(scene, *pipeline, batches, log) == expected) << "after a pass that broke off";
         EXPECT_GT(pipeline->forward_call(), 0);
+        EXPECT_EQ(pipeline->replay_bytes(), KeptRows::kReplayBytes);
     });
 }
 

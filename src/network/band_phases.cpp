@@ -1,0 +1,85 @@
+#include "network/band_phases.hpp"
+
+#include "network/band_pieces.hpp"
+
+#include <algorithm>
+
+namespace pb::network {
+
+namespace {
+
+/// Chunks of a ring that are in memory when a step has added its own.
+int64_t chunks_held(const BandSchedule& schedule, int64_t step, size_t ring) {
+    const int64_t first_row = schedule.held(step, ring).begin;
+    int64_t chunks = 1;
+    while (chunks <= step && schedule.made(step - chunks, ring).end > first_row) ++chunks;
+    return chunks;
+}
+
+class StepComparison {
+  public:
+    explicit StepComparison(const BandSchedule& schedule)
+        : schedule_(schedule), graph_(schedule.graph()), steps_(steps_of(graph_, fusing_of(schedule.shape().unit))) {}
+
+    /// Whether `step` does what the step before it does, one band further up.
+    [[nodiscard]] bool repeats_the_one_before(int64_t step) const {
+        for (size_t map = 0; map < graph_.size(); ++map)
+            if (!is_shifted(map, schedule_.made(step - 1, map), schedule_.made(step, map)) ||
+                !is_shifted(map, schedule_.held(step - 1, map), schedule_.held(step, map)) ||
+                !is_shifted(map, schedule_.kept(step - 1, map), schedule_.kept(step, map)))
+                return false;
+        return std::ranges::all_of(steps_, [&](const Step& layer) {
+            return reads_alike(band_piece(schedule_, step - 1, layer), band_piece(schedule_, step, layer));
+        });
+    }
+
+  private:
+    [[nodiscard]] bool is_shifted(size_t map, const Range& before, const Range& after) const {
+        const int64_t rows = schedule_.shape().band / graph_.shape(map).scale;
+        return after == Range{before.begin + rows, before.end + rows};
+    }
+
+    /// False where one of them is at a border of the image, beyond which there is nothing to read.
+    [[nodiscard]] bool reads_alike(const PieceStep& before, const PieceStep& after) const {
+        for (size_t i = 0; i < before.maps.size(); ++i)
+            if (!is_shifted(before.maps[i], before.read[i].rows, after.read[i].rows)) return false;
+        return true;
+    }
+
+    const BandSchedule& schedule_;
+    const Graph& graph_;
+    std::vector<Step> steps_;
+};
+
+}  // namespace
+
+int64_t places_of_chunks(const BandSchedule& schedule) {
+    const std::vector<bool> rings = rings_of(schedule);
+    int64_t places = 1;
+    for (size_t map = 0; map < rings.size(); ++map)
+        for (int64_t step = 0; rings[map] && step < schedule.num_steps(); ++step)
+            places = std::max(places, chunks_held(schedule, step, map));
+    return places;
+}
+
+/// The longest run of steps that repeat the one before, without those that read chunks from before the run.
+BandPhases::BandPhases(const BandSchedule& schedule) : places_(places_of_chunks(schedule)) {
+    const StepComparison comparison(schedule);
+    Range run{0, 1};
+    for (int64_t step = 1; step <= schedule.num_steps(); ++step) {
+        if (step < schedule.num_steps() && comparison.repeats_the_one_before(step)) {
+            run.end = step + 1;
+            continue;
+        }
+        if (run.size() > steps_.size()) steps_ = run;
+        run = {step, step + 1};
+    }
+    steps_.begin = std::min(steps_.begin + places_ - 1, steps_.end);
+}
+
+std::optional<int64_t> BandPhases::phase_of(int64_t step) const {
+    if (step < steps_.begin || step >= steps_.end) return std::nullopt;
+    return step % places_;
+}
+
+}  // namespace pb::network
