@@ -16,40 +16,20 @@ int64_t chunks_held(const BandSchedule& schedule, int64_t step, size_t ring) {
     return chunks;
 }
 
-class StepComparison {
-  public:
-    explicit StepComparison(const BandSchedule& schedule)
-        : schedule_(schedule), graph_(schedule.graph()), steps_(steps_of(graph_, fusing_of(schedule.shape().unit))) {}
-
-    /// Whether `step` does what the step before it does, one band further up.
-    [[nodiscard]] bool repeats_the_one_before(int64_t step) const {
-        for (size_t map = 0; map < graph_.size(); ++map)
-            if (!is_shifted(map, schedule_.made(step - 1, map), schedule_.made(step, map)) ||
-                !is_shifted(map, schedule_.held(step - 1, map), schedule_.held(step, map)) ||
-                !is_shifted(map, schedule_.kept(step - 1, map), schedule_.kept(step, map)))
-                return false;
-        return std::ranges::all_of(steps_, [&](const Step& layer) {
-            return reads_alike(band_piece(schedule_, step - 1, layer), band_piece(schedule_, step, layer));
-        });
-    }
-
-  private:
-    [[nodiscard]] bool is_shifted(size_t map, const Range& before, const Range& after) const {
-        const int64_t rows = schedule_.shape().band / graph_.shape(map).scale;
+/// Whether `step` does what the step before it does, one band further down. It does not at a border of the image, where
+/// less is held of what a layer reads.
+bool repeats_the_one_before(const BandSchedule& schedule, int64_t step) {
+    const auto is_shifted = [&](size_t map, const Range& before, const Range& after) {
+        const int64_t rows = schedule.shape().band / schedule.graph().shape(map).scale;
         return after == Range{before.begin + rows, before.end + rows};
-    }
-
-    /// False where one of them is at a border of the image, beyond which there is nothing to read.
-    [[nodiscard]] bool reads_alike(const PieceStep& before, const PieceStep& after) const {
-        for (size_t i = 0; i < before.maps.size(); ++i)
-            if (!is_shifted(before.maps[i], before.read[i].rows, after.read[i].rows)) return false;
-        return true;
-    }
-
-    const BandSchedule& schedule_;
-    const Graph& graph_;
-    std::vector<Step> steps_;
-};
+    };
+    for (size_t map = 0; map < schedule.graph().size(); ++map)
+        if (!is_shifted(map, schedule.made(step - 1, map), schedule.made(step, map)) ||
+            !is_shifted(map, schedule.held(step - 1, map), schedule.held(step, map)) ||
+            !is_shifted(map, schedule.kept(step - 1, map), schedule.kept(step, map)))
+            return false;
+    return true;
+}
 
 }  // namespace
 
@@ -64,10 +44,9 @@ int64_t places_of_chunks(const BandSchedule& schedule) {
 
 /// The longest run of steps that repeat the one before, without those that read chunks from before the run.
 BandPhases::BandPhases(const BandSchedule& schedule) : places_(places_of_chunks(schedule)) {
-    const StepComparison comparison(schedule);
     Range run{0, 1};
     for (int64_t step = 1; step <= schedule.num_steps(); ++step) {
-        if (step < schedule.num_steps() && comparison.repeats_the_one_before(step)) {
+        if (step < schedule.num_steps() && repeats_the_one_before(schedule, step)) {
             run.end = step + 1;
             continue;
         }
