@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -14,7 +15,8 @@
 namespace pb::run {
 namespace {
 
-constexpr Extent kExtent{1, 2};
+constexpr Extent kExtent{1, 512};
+using Pair = std::array<float, 2>;  // an image is a row of such pairs
 constexpr float kByte = 1.F / 255;
 constexpr double kPrecision = 1e-4;  // tolerance, without the rounding of bytes
 
@@ -30,11 +32,16 @@ class DifferenceOfBytes : public testing::Test {
         sink_ = std::make_unique<MemorySink>(slab_, *source_);
     }
 
-    Difference find(std::vector<uint8_t> stored, std::vector<float> expected) {
-        std::ranges::copy(std::as_bytes(std::span(stored)), memory_.begin());
-        image::Image image(kExtent, 1, DType::f32);
-        std::ranges::copy(expected, image.as<float>());
-        return find_difference(*sink_, {0, 0, kExtent}, std::move(image), {kPrecision + rounding(), 1});
+    static image::Image repeated(const Pair& samples, int64_t width) {
+        image::Image image({1, width}, 1, DType::f32);
+        for (int64_t i = 0; i < width; ++i) image.as<float>()[i] = samples.at(static_cast<size_t>(i % 2));
+        return image;
+    }
+    Difference find(std::array<uint8_t, 2> stored, const Pair& expected, const Pair& noisy = {0, 0},
+                    int64_t width = kExtent.w) {
+        for (size_t i = 0; i < memory_.size(); ++i) memory_[i] = std::byte{stored.at(i % 2)};
+        return find_difference(*sink_, {{0, 0, {1, width}}, repeated(expected, width), repeated(noisy, width)},
+                               {kPrecision + rounding(), 1, 0, 0});
     }
     [[nodiscard]] double rounding() const { return sink_->quantisation().rounding; }
 
@@ -58,10 +65,58 @@ TEST_F(DifferenceOfBytes, IsDividedByTheLargestValueBeforeItIsClippedButForTheRo
 
 // One value that bytes cannot hold must not hide what is wrong beside it.
 TEST_F(DifferenceOfBytes, AllowsHalfALevelMoreForHugeValuesAtMost) {
-    const Tolerance tolerance{kPrecision + rounding(), 1};
+    const Tolerance tolerance{kPrecision + rounding(), 1, 0, 0};
     EXPECT_LE(find({255, 100}, {5e4F, 99.1F * kByte}).excess(tolerance), 1);
     EXPECT_GT(find({255, 100}, {5e4F, 98.9F * kByte}).excess(tolerance), 1);
     EXPECT_GT(find({255, 100}, {1, 99.1F * kByte}).excess(tolerance), 1);
+}
+
+// What is clipped from the input when it is stored is no change by the network.
+TEST_F(DifferenceOfBytes, AllOfTheChangeIsMissingFromTheInputAsStored) {
+    const Difference input = find({255, 90}, {1, 100 * kByte}, {1.5F, 90 * kByte});
+    EXPECT_NEAR(input.rms, std::sqrt(50) * kByte, 1e-6);
+    EXPECT_NEAR(input.change.value().rms, input.rms, 1e-6);
+    EXPECT_NEAR(input.change.value().missing, input.rms, 1e-6);
+}
+
+TEST_F(DifferenceOfBytes, WhatIsMissingLiesAlongTheChange) {
+    const Pair expected{100 * kByte, 100 * kByte}, noisy{90 * kByte, 110 * kByte};
+    const auto missing = [&](const std::array<uint8_t, 2>& stored) {
+        return find(stored, expected, noisy).change.value().missing;
+    };
+    EXPECT_NEAR(missing({98, 102}), 2 * kByte, 1e-6);
+    EXPECT_NEAR(missing({102, 98}), -2 * kByte, 1e-6);
+    EXPECT_NEAR(missing({98, 98}), 0, 1e-6);
+    EXPECT_NEAR(missing({80, 120}), 10 * kByte, 1e-6) << "all of it, and no more";
+    EXPECT_NEAR(find({98, 98}, expected, expected).change.value().missing, 0, 1e-6) << "there is no change";
+}
+
+TEST_F(DifferenceOfBytes, FewSamplesAreNotJudgedByTheChange) {
+    const Pair expected{100 * kByte, 100 * kByte}, noisy{90 * kByte, 110 * kByte};
+    EXPECT_FALSE(find({90, 110}, expected, noisy, kExtent.w - 1).change);
+}
+
+TEST(ToleranceTest, GoesByHalfOfTheChangeBetweenItsLimits) {
+    const Tolerance tolerance{.largest = 0.1, .rms = 0.01, .least_rms = 0.004, .least_missing = 0.002};
+    EXPECT_EQ(tolerance.rms_where(0), 0.004);
+    EXPECT_EQ(tolerance.rms_where(0.012), 0.006);
+    EXPECT_EQ(tolerance.rms_where(1), 0.01);
+    EXPECT_EQ(tolerance.missing_where(0), 0.002);
+    EXPECT_EQ(tolerance.missing_where(1), 0.5);
+}
+
+TEST(ToleranceTest, IsExceededByTheRootMeanSquareAndByWhatIsMissing) {
+    const Tolerance tolerance{.largest = 0.1, .rms = 0.01, .least_rms = 0.004, .least_missing = 0.002};
+    const Difference right{.largest = 0.02, .rms = 0.0039, .change = Change{.rms = 0.005, .missing = 0.0024}};
+    EXPECT_LT(right.excess(tolerance), 1);
+    Difference wrong = right;
+    wrong.rms = 0.0041;
+    EXPECT_GT(wrong.excess(tolerance), 1);
+    wrong.change.reset();
+    EXPECT_LT(wrong.excess(tolerance), 1);
+    wrong = right;
+    wrong.change->missing = 0.0026;
+    EXPECT_GT(wrong.excess(tolerance), 1);
 }
 
 TEST_F(DifferenceOfBytes, IsNotANumberWhereTheExpectedValueIsNotFinite) {
@@ -76,7 +131,7 @@ TEST_F(DifferenceOfBytes, IsNotANumberWhereTheExpectedValueIsNotFinite) {
 // As the pipeline writes them, with the halo of a window.
 TEST_F(DifferenceOfBytes, ValuesThatAreLostAreCountedInTheCoreAlone) {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-    const plan::Tile tile{{0, 0, kExtent}, {0, 1, {1, 1}}};
+    const plan::Tile tile{{0, 0, {1, 2}}, {0, 1, {1, 1}}};
     const std::vector<float> halo{kNan, 0.5F}, core{0.5F, kNan};
     write_core_from_f32(halo.data(), tile, {}, *sink_);
     EXPECT_EQ(sink_->num_lost(), 0);

@@ -395,6 +395,32 @@ TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIs
     }
 }
 
+// The tolerance of bf16 is larger than what there is to denoise.
+TEST_F(VerificationTest, LowPrecisionDoesNotHideThatLittleIsDenoised) {
+    for (config::PointSettings settings : every_output()) {
+        if (!settings.image.path.empty()) continue;  // they have no noise
+        settings.weights = "default";
+        settings.dtype = Precision::bf16;
+        settings.protocol.verify_probes = 1;
+        settings.protocol.verify_time_share = 0;
+        for (const double sigma : {0.01, 0.005}) {
+            SCOPED_TRACE(name(settings) + ' ' + std::to_string(sigma));
+            settings.image.noise_sigma = sigma;
+            expect_passed(run(settings));
+            expect_failed(run(settings, "output:weak:1+", true), {"windows differ", "is missing"});
+        }
+    }
+}
+
+TEST_F(VerificationTest, LowPrecisionMayRoundAwayTheChangeOfANearlyCleanImage) {
+    config::PointSettings settings = small_point();
+    settings.network = network::kind_of<network::DrunetShape>();
+    settings.weights = "default";
+    settings.dtype = Precision::bf16;
+    settings.image.noise_sigma = 0.0005;
+    expect_passed(run(settings));
+}
+
 /// DRUNet that hands its sigma channel on to the output.
 fs::path sigma_seeing_drunet(const fs::path& folder) {
     engine::Weights weights = engine::make_seeded_weights(network::kind_of<network::DrunetShape>(), 3, 1);

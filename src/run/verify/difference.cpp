@@ -1,22 +1,48 @@
 #include "run/verify/difference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace pb::run {
 
+namespace {
+
+constexpr double kShareOfChange = 0.5;  // Note [Little to change]
+
+int64_t count_samples(const image::Image& image) { return image.extent().pixels() * image.channels(); }
+
+}  // namespace
+
+double Tolerance::rms_where(double change) const { return std::min(rms, std::max(least_rms, kShareOfChange * change)); }
+
+double Tolerance::missing_where(double change) const { return std::max(least_missing, kShareOfChange * change); }
+
 double Difference::excess(const Tolerance& tolerance) const {
     if (std::isnan(largest)) return std::numeric_limits<double>::infinity();
-    return std::max(largest / tolerance.largest, rms / tolerance.rms);
+    const double plain = std::max(largest / tolerance.largest, rms / tolerance.rms);
+    if (!change) return plain;
+    return std::max(
+        {plain, rms / tolerance.rms_where(change->rms), change->missing / tolerance.missing_where(change->rms)});
+}
+
+std::string to_text(const Difference& difference, const Tolerance& tolerance) {
+    const std::optional<Change>& change = difference.change;
+    const std::string text =
+        fmt::format("by {:.4g}, rms {:.4g} (tolerance {:.4g}, rms {:.4g})", difference.largest, difference.rms,
+                    tolerance.largest, change ? tolerance.rms_where(change->rms) : tolerance.rms);
+    if (!change) return text;
+    return text + fmt::format(" where the network changes rms {:.4g}, of which {:.4g} is missing (tolerance {:.4g})",
+                              change->rms, std::max(0.0, change->missing), tolerance.missing_where(change->rms));
 }
 
 void clip(image::Image& expected, const std::optional<image::SampleRange>& limits) {
     if (!limits) return;
     const auto low = static_cast<float>(limits->low), high = static_cast<float>(limits->high);
-    const int64_t count = expected.extent().pixels() * expected.channels();
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-    std::transform(expected.as<float>(), expected.as<float>() + count, expected.as<float>(),
+    std::transform(expected.as<float>(), expected.as<float>() + count_samples(expected), expected.as<float>(),
                    [=](float sample) { return std::isfinite(sample) ? std::clamp(sample, low, high) : kNan; });
 }
 
@@ -24,8 +50,7 @@ namespace {
 
 double scale_of(const image::Image& expected) {
     double largest = 1;
-    const int64_t count = expected.extent().pixels() * expected.channels();
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < count_samples(expected); ++i) {
         const double size = std::abs(static_cast<double>(expected.as<float>()[i]));
         if (std::isfinite(size)) largest = std::max(largest, size);
     }
@@ -43,28 +68,62 @@ double ErrorScale::of(double difference) const {
     return difference <= rounding_ ? difference : rounding_ + (difference - rounding_) / divisor_;
 }
 
-Difference find_difference(CoreSink& output, const Rect& part, image::Image expected, const Tolerance& tolerance) {
-    const Quantisation stored = output.quantisation();
-    const ErrorScale scale(expected, stored, tolerance.largest);
-    clip(expected, stored.limits);
-    const image::Image written = output.read(part);
-    const int64_t channels = expected.channels();
-    const int64_t count = part.extent.pixels() * channels;
+namespace {
+
+double difference_at(int64_t index, const image::Image& a, const image::Image& b, const ErrorScale& scale) {
+    const double difference = static_cast<double>(a.as<float>()[index]) - static_cast<double>(b.as<float>()[index]);
+    return std::copysign(scale.of(std::abs(difference)), difference);
+}
+
+/// The first that is not finite, if there is one.
+Difference find_largest(const image::Image& written, const Expected& expected, const ErrorScale& scale) {
+    const int64_t channels = written.channels(), width = written.extent().w;
     Difference worst;
-    double sum_of_squares = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        const double difference = scale.of(
-            std::abs(static_cast<double>(written.as<float>()[i]) - static_cast<double>(expected.as<float>()[i])));
-        sum_of_squares += difference * difference;
+    for (int64_t i = 0; i < count_samples(written); ++i) {
+        const double difference = std::abs(difference_at(i, written, expected.denoised, scale));
         if (difference <= worst.largest) continue;
-        const bool is_finite = std::isfinite(difference);
         const int64_t pixel = i / channels;
-        worst = {is_finite ? difference : std::numeric_limits<double>::quiet_NaN(), 0, part.row + pixel / part.extent.w,
-                 part.column + pixel % part.extent.w, i % channels};
-        if (!is_finite) return worst;
+        worst.row = expected.part.row + pixel / width;
+        worst.column = expected.part.column + pixel % width;
+        worst.channel = i % channels;
+        worst.largest = std::isfinite(difference) ? difference : std::numeric_limits<double>::quiet_NaN();
+        if (std::isnan(worst.largest)) return worst;
     }
-    worst.rms = std::sqrt(sum_of_squares / static_cast<double>(count));
     return worst;
+}
+
+/// The mean of products of samples of two differences, a - b and c - d.
+double mean_product(const image::Image& a, const image::Image& b, const image::Image& c, const image::Image& d,
+                    const ErrorScale& scale) {
+    double sum = 0;
+    for (int64_t i = 0; i < count_samples(a); ++i) sum += difference_at(i, a, b, scale) * difference_at(i, c, d, scale);
+    return sum / static_cast<double>(count_samples(a));
+}
+
+/// What is missing is the part of the difference that lies along the change.
+Change find_change(const image::Image& written, const image::Image& noisy, const image::Image& denoised,
+                   const ErrorScale& scale) {
+    const double squares = mean_product(denoised, noisy, denoised, noisy, scale);
+    if (squares <= 0) return {};
+    const double share = mean_product(denoised, written, denoised, noisy, scale) / squares;
+    return {std::sqrt(squares), std::min(share, 1.0) * std::sqrt(squares)};
+}
+
+}  // namespace
+
+Difference find_difference(CoreSink& output, Expected expected, const Tolerance& tolerance) {
+    constexpr int64_t kFewSamples = 512;  // Note [Little to change]
+    const Quantisation stored = output.quantisation();
+    image::Image& denoised = expected.denoised;
+    const ErrorScale scale(denoised, stored, tolerance.largest);
+    clip(denoised, stored.limits);
+    const image::Image written = output.read(expected.part);
+    Difference found = find_largest(written, expected, scale);
+    if (std::isnan(found.largest)) return found;
+    found.rms = std::sqrt(mean_product(denoised, written, denoised, written, scale));
+    if (tolerance.goes_by_change() && count_samples(written) >= kFewSamples)
+        found.change = find_change(written, output.as_stored(expected.part, expected.noisy), denoised, scale);
+    return found;
 }
 
 }  // namespace pb::run

@@ -24,7 +24,8 @@ std::optional<Difference> compare_own_window(const Subject& subject, const Toler
     const plan::Tile tile = work.tile(windows.front());
     const std::string key = "fp64 " + key_of(subject, tile.window) + ' ' + key_of(subject, tile.core);
     const image::Image& exact = cache.find(key, [&] { return expected_of(subject, *subject.exact, tile, tile.core); });
-    return find_difference(subject.output(), tile.core, exact, tolerance);
+    const image::Image noisy = subject.reference.source().read_noisy(tile.core);
+    return find_difference(subject.output(), {tile.core, exact, noisy}, tolerance);
 }
 
 }  // namespace
@@ -39,10 +40,9 @@ void check_fp64(const Subject& subject, const Tolerance& tolerance, ReferenceCac
     if (const double largest = ranks.max(own); largest >= 0) result.fp64_error = largest;
     std::optional<std::string> finding;
     if (here && here->excess(tolerance) > 1)
-        finding = fmt::format(
-            "a window differs from the network in double precision: by {}, rms {} (tolerance {}, rms {}), at row {}, "
-            "column {}, channel {}",
-            own, here->rms, tolerance.largest, tolerance.rms, here->row, here->column, here->channel);
+        finding =
+            fmt::format("a window differs from the network in double precision: {}, at row {}, column {}, channel {}",
+                        to_text(*here, tolerance), here->row, here->column, here->channel);
     if (const auto all = ranks.agree(finding)) result.reasons.push_back(*all);
 }
 

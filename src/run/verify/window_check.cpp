@@ -46,16 +46,12 @@ MadeWindows from_text(const std::string& text) {
 }
 
 std::string describe(const Rect& core, int64_t index, const Difference& worst, const Tolerance& tolerance) {
-    std::ostringstream text;
-    if (std::isnan(worst.largest))
-        text << "windows are not finite:";
-    else
-        text << "windows differ from the serial fp32 path: by " << worst.largest << ", rms " << worst.rms
-             << " (tolerance " << tolerance.largest << ", rms " << tolerance.rms << ") in";
-    text << " window " << index << ", rows " << core.row << " to " << core.row + core.extent.h - 1 << ", columns "
-         << core.column << " to " << core.column + core.extent.w - 1 << ", at row " << worst.row << ", column "
-         << worst.column << ", channel " << worst.channel;
-    return text.str();
+    const std::string what = std::isnan(worst.largest) ? "windows are not finite:"
+                                                       : fmt::format("windows differ from the serial fp32 path: {} in",
+                                                                     to_text(worst, tolerance));
+    return fmt::format("{} window {}, rows {} to {}, columns {} to {}, at row {}, column {}, channel {}", what, index,
+                       core.row, core.row + core.extent.h - 1, core.column, core.column + core.extent.w - 1, worst.row,
+                       worst.column, worst.channel);
 }
 
 class WindowChecker {
@@ -141,8 +137,10 @@ class WindowChecker {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
             const Rect part = checked_part(index);
             const Difference here =
-                find_difference(subject_.output(), part,
-                                expected_of(subject_, subject_.reference, work_.tile(index), part), tolerance_);
+                find_difference(subject_.output(),
+                                {part, expected_of(subject_, subject_.reference, work_.tile(index), part),
+                                 subject_.reference.source().read_noisy(part)},
+                                tolerance_);
             ++num_checked_;
             largest_ =
                 std::isnan(here.largest) ? std::numeric_limits<double>::infinity() : std::max(largest_, here.largest);
