@@ -30,6 +30,12 @@ config::StudySettings study_settings(const DenoiseArguments& arguments) {
     return study;
 }
 
+std::string describe(const image::ImageFile& file, const std::string& path, int num_ranks) {
+    const image::ImageInfo& info = file.info();
+    const std::string text = run::describe_source(path, {info.extent, info.channels, info.dtype}, num_ranks);
+    return file.num_pages() > 1 ? text + fmt::format(", {} pages", file.num_pages()) : text;
+}
+
 }  // namespace
 
 void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology) {
@@ -70,14 +76,13 @@ void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
     try {
         run::OpenImage file;
         std::vector<std::string> groups;
+        std::string found;
         run::together(group_.ranks, [&] {
             settings_.image.path = job.input.string();
             file = run::open_pages(settings_.image, pages_);
             groups = find_band_groups(file->info(), bands_, settings_);
+            found = describe(*file, settings_.image.path, group_.ranks.size());
         });
-        const image::ImageInfo& info = file->info();
-        std::string found = run::describe_source(settings_.image.path, {info.extent, info.channels, info.dtype});
-        if (file->num_pages() > 1) found += fmt::format(", {} pages", file->num_pages());
         run::require_same_images(group_.ranks, found);
         if (file->num_pages() > 1) return run_stack(image, file, groups);
         if (!groups.empty()) return run_bands(image, file, groups);

@@ -83,9 +83,9 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
                          run::Runner& runner) {
     plan::Plan plan;
     std::string images;
-    const auto facts_of = [&images](const config::ImageSettings& image) {
+    const auto facts_of = [&](const config::ImageSettings& image) {
         const plan::SourceFacts facts = run::source_facts(image);
-        images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts);
+        images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts, world.size());
         return facts;
     };
     run::together(world, [&] {

@@ -110,8 +110,12 @@ class Search {
     /// Plans a point on the centre of the image, `edge` pixels a side at most; none: on all of it. Collective.
     plan::Point plan_point(const config::PointSettings& settings, std::optional<int64_t> edge) {
         plan::Point point;
-        run::together(world_, [&] { point = plan_here(settings, edge); });
-        run::require_same_images(world_, facts_ ? run::describe_source(settings.image.path, *facts_) : "");
+        std::string found;
+        run::together(world_, [&] {
+            point = plan_here(settings, edge);
+            if (facts_) found = run::describe_source(settings.image.path, *facts_, world_.size());
+        });
+        run::require_same_images(world_, found);
         return point;
     }
 

@@ -7,6 +7,7 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -43,6 +44,17 @@ class Digest {
     Handle<EVP_MD_CTX*, EVP_MD_CTX_free> context_;
 };
 
+std::ifstream open_bytes(const std::filesystem::path& file) {
+    errno = 0;
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) require_descriptors(file);
+    return stream;
+}
+
+[[noreturn]] void refuse_unreadable(const std::filesystem::path& file) {
+    throw UsageError("cannot read " + file.string() + ": check that the file exists and its rights");
+}
+
 }  // namespace
 
 std::string sha256_of(std::span<const std::byte> bytes) {
@@ -52,9 +64,7 @@ std::string sha256_of(std::span<const std::byte> bytes) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& file) {
-    errno = 0;
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) require_descriptors(file);
+    std::ifstream stream = open_bytes(file);
     Digest digest;
     std::vector<char> piece(size_t{1} << 20);
     while (stream) {
@@ -62,7 +72,23 @@ std::string sha256_of_file(const std::filesystem::path& file) {
         digest.add(std::as_bytes(std::span(piece.data(), static_cast<size_t>(stream.gcount()))));
     }
     // A folder opens but cannot be read; only the end of the file may stop the reading.
-    if (!stream.eof()) throw UsageError("cannot read " + file.string() + ": check that the file exists and its rights");
+    if (!stream.eof()) refuse_unreadable(file);
+    return digest.hex();
+}
+
+std::string sha256_of_pieces(const std::filesystem::path& file) {
+    constexpr int64_t kPieces = 16, kPieceBytes = int64_t{64} << 10;
+    std::ifstream stream = open_bytes(file);
+    const int64_t size = stream.seekg(0, std::ios::end).tellg();
+    Digest digest;
+    digest.add(std::as_bytes(std::span(&size, 1)));
+    std::vector<char> piece(static_cast<size_t>(std::clamp<int64_t>(size, 0, kPieceBytes)));
+    for (int64_t number = 0; number < kPieces; ++number) {
+        stream.seekg((size - std::ssize(piece)) * number / (kPieces - 1));
+        stream.read(piece.data(), std::ssize(piece));
+        if (!stream) refuse_unreadable(file);
+        digest.add(std::as_bytes(std::span(piece)));
+    }
     return digest.hex();
 }
 

@@ -75,22 +75,22 @@ class RankFaults(faulty.FaultyTest):
                 self.assertRegex(point['reason'], r'^rank 1@')
 
     def test_another_image_on_one_rank(self):
-        """Files of one name and different sizes, as copies in folders of the nodes can be."""
+        """Files of one name, as copies in folders of the nodes can be: of other sizes, or of other pixels."""
+        others = ((program.png(48, 64), r'64 rows, 48 columns.*found input\.png: 64 rows, 64 columns'),
+                  (program.png(64, 64, value=lambda x, y, c: x), r'.*bytes (\w+), .*found input\.png: .*bytes (?!\1)\w+'))
         for number, words in enumerate((['run', 'input.yaml', '--out', 'out'],
                                         ['denoise', 'input.png', 'out.png', '--sigma', '0.1', '--halo', 'exchanged'],
                                         ['tune', 'input.png'])):
-            with self.subTest(words[0]):
-                ranks = []
-                for rank, columns in enumerate((64, 48)):
-                    folder = self.folder / f'{number}-{rank}'
-                    folder.mkdir()
-                    (folder / 'input.png').write_bytes(program.png(columns, 64))
-                    text = faulty.STUDY.replace('{height: 64, width: 64}', '{path: input.png}')
-                    (folder / 'input.yaml').write_text(text)
-                    ranks.append(['env', '-C', str(folder), program.PROGRAM, *words])
-                outcome = self.launch(*ranks)
-                self.assert_ended(outcome, 2, r'rank 1@\S+: found input\.png: 64 rows, 48 columns.*'
-                                              r'rank 0 found input\.png: 64 rows, 64 columns.*same files')
+            for other, said in others:
+                with self.subTest(words[0], said=said):
+                    folders = [self.folder / f'{number}-{rank}' for rank in range(2)]
+                    for folder, image in zip(folders, (program.png(64, 64), other)):
+                        folder.mkdir(exist_ok=True)
+                        (folder / 'input.png').write_bytes(image)
+                        text = faulty.STUDY.replace('{height: 64, width: 64}', '{path: input.png}')
+                        (folder / 'input.yaml').write_text(text)
+                    outcome = self.launch(*(['env', '-C', str(folder), program.PROGRAM, *words] for folder in folders))
+                    self.assert_ended(outcome, 2, rf'rank 1@\S+: found input\.png: {said}.*same files')
 
     def test_not_a_number_from_one_rank(self):
         """In a window that the probes would pass over."""

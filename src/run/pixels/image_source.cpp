@@ -1,6 +1,7 @@
 #include "run/pixels/image_source.hpp"
 
 #include "base/controls.hpp"
+#include "base/sha256.hpp"
 #include "image/synthetic.hpp"
 #include "run/pixels/file_samples.hpp"
 
@@ -118,10 +119,13 @@ int64_t ImageSource::count_gaps(const Rect& part) {
     return has_gaps() ? pb::image::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
 }
 
-std::string describe_source(const std::string& path, const plan::SourceFacts& facts) {
+std::string describe_source(const std::string& path, const plan::SourceFacts& facts, int num_ranks) {
     const std::string name = without_controls(std::filesystem::path(path).filename());
-    return fmt::format("{}: {} rows, {} columns, {} channels of {}", name, facts.extent.h, facts.extent.w,
-                       facts.channels, name_of(facts.dtype));
+    const std::string text = fmt::format("{}: {} rows, {} columns, {} channels of {}", name, facts.extent.h,
+                                         facts.extent.w, facts.channels, name_of(facts.dtype));
+    if (num_ranks == 1 || path.empty()) return text;
+    constexpr size_t kDigits = 8;  // as people compare them
+    return text + ", bytes " + sha256_of_pieces(path).substr(0, kDigits);
 }
 
 plan::SourceFacts source_facts(const config::ImageSettings& settings) {
