@@ -195,7 +195,8 @@ def recorded_errors(file):
                     yield [at(test, "name"), key.removeprefix("error_"), value]
 
 
-CONVERSIONS = ("convert_array", "spread_pixels", "collect_pixels")  # of src/device/cuda_convert.cu: around a batch
+# Kernels of src/device/cuda_convert.cu and cuda_part_count.cu: around a batch.
+AROUND_A_BATCH = ("convert_array", "spread_pixels", "collect_pixels", "count_parts")
 
 
 def kernels(output):
@@ -208,7 +209,7 @@ def kernels(output):
             measured.append((row["Kernel Name"], float(row["Metric Value"].replace(",", "")) / 1000))
         except (KeyError, TypeError, ValueError, AttributeError):
             continue  # a line that was cut
-    begin = max((i + 1 for i, (name, _) in enumerate(measured) if any(each in name for each in CONVERSIONS)), default=0)
+    begin = max((i + 1 for i, (name, _) in enumerate(measured) if any(each in name for each in AROUND_A_BATCH)), default=0)
     times = collections.defaultdict(list)
     for name, us in measured[begin:]:
         times[name].append(us)

@@ -35,5 +35,6 @@ void copy_on_device(void*, const void*, size_t, void*) { refuse(); }
 
 void samples_to_network(const BatchView&, const BatchView&, const Conversion&, void*) { refuse(); }
 void network_to_samples(const BatchView&, const BatchView&, const Conversion&, void*) { refuse(); }
+void count_not_finite(const BatchView&, PartCount*, int64_t, void*) { refuse(); }
 
 }  // namespace pb::device::cuda

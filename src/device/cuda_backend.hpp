@@ -1,10 +1,11 @@
-// What this layer asks of CUDA, without a CUDA type: cuda_device.cpp, cuda_stream.cpp and cuda_convert.cu answer it, or
-// cuda_absent.cpp in a build without CUDA (no device; everything else throws). Handles are cudaStream_t and
-// cudaEvent_t.
+// What this layer asks of CUDA, without a CUDA type: cuda_device.cpp, cuda_stream.cpp, cuda_convert.cu and
+// cuda_part_count.cu answer it, or cuda_absent.cpp in a build without CUDA (no device; everything else throws). Handles
+// are cudaStream_t and cudaEvent_t.
 #pragma once
 
 #include "base/handle.hpp"
 #include "device/convert.hpp"
+#include "device/part_count.hpp"
 
 #include "patchbench/device/buffer.hpp"
 #include "patchbench/device/device.hpp"
@@ -47,8 +48,10 @@ void copy_to_device(void* device, const void* host, size_t bytes, void* stream);
 void copy_to_host(void* host, const void* device, size_t bytes, void* stream);
 void copy_on_device(void* to, const void* from, size_t bytes, void* stream);
 
-/// As the functions of convert.hpp, on views that were checked. The stream's device is selected for the launch.
+/// As the functions of convert.hpp and part_count.hpp, on views that were checked. The stream's device is selected for
+/// the launch.
 void samples_to_network(const BatchView& samples, const BatchView& network, const Conversion& conversion, void* stream);
 void network_to_samples(const BatchView& network, const BatchView& samples, const Conversion& conversion, void* stream);
+void count_not_finite(const BatchView& network, PartCount* counts, int64_t num_counts, void* stream);
 
 }  // namespace pb::device::cuda

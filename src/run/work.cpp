@@ -139,10 +139,13 @@ Work join_work(std::vector<ImageWork> images, int64_t stride, int64_t batch, Ran
 
 int64_t Work::run_size(const Range& run) const { return last_batch == config::LastBatch::pad ? batch : run.size(); }
 
-Rect Work::core_at(const Range& run, int64_t place) const {
-    const auto [window_rect, core] = tile(window_at(run, place));
-    return {core.row - window_rect.row, core.column - window_rect.column, core.extent};
+plan::Tile Work::band(int64_t window_index) const {
+    plan::Tile made = tile(window_index);
+    made.window.row = made.core.row;
+    return made;
 }
+
+Rect Work::core_at(const Range& run, int64_t place) const { return tile(window_at(run, place)).core_in_window(); }
 
 Range Work::resident_batch() const {
     const std::vector<Range> all = batches();

@@ -41,7 +41,9 @@ struct Work {
     [[nodiscard]] int64_t window_at(const Range& run, int64_t place) const {
         return std::min(run.begin + place, run.end - 1);
     }
-    /// The core of that window, in pixels of the window.
+    /// The tile of a band: its window begins with its core, also that of the last one, which is not shifted inwards.
+    [[nodiscard]] plan::Tile band(int64_t window_index) const;
+    /// The core of the window for a place in a batch, in pixels of the window.
     [[nodiscard]] Rect core_at(const Range& run, int64_t place) const;
     /// The batch whose cores are those of forward calls on a resident batch: a full one, where there is one, in the
     /// middle of the rank's own.

@@ -1,5 +1,7 @@
-// Conversion on the device against conversion on the CPU: the same bits for every type, layout and size.
+// Conversion on the device against conversion on the CPU: the same bits for every type, layout and size. And the counts
+// of what is not finite.
 #include "device/convert.hpp"
+#include "device/part_count.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/device/buffer.hpp"
@@ -139,6 +141,51 @@ TEST_P(GpuConvert, OutputEqualsTheCpuBitForBit) {
         samples_to_network({values.data(), shape, DType::f32, Layout::channels_last, {}}, network_view, {}, cpu);
         std::vector<std::byte> samples(shape.elements() * size_of(c.samples));
         expect_same_back(network_view, {samples.data(), shape, c.samples, Layout::channels_last, {}}, {.gain = 0.83F});
+    }
+}
+
+/// Values of a batch in their type, of which every seventh is infinite.
+std::vector<std::byte> partly_infinite(const BatchView& shape_and_type) {
+    std::vector<float> values(shape_and_type.shape.elements());
+    for (size_t i = 0; i < values.size(); i += 7) values[i] = i % 2 == 0 ? INFINITY : -INFINITY;
+    std::vector<std::byte> network(shape_and_type.bytes());
+    BatchView there = shape_and_type;
+    there.pointer = network.data();
+    Stream cpu{DeviceId{}};
+    samples_to_network({values.data(), there.shape, DType::f32, Layout::channels_last, {}}, there, {}, cpu);
+    return network;
+}
+
+/// Counts on the device what the CPU counts.
+void expect_same_counts(const BatchView& network, const std::vector<PartCount>& parts) {
+    Stream cpu{DeviceId{}};
+    Stream cuda{kCuda};
+    std::vector<PartCount> expected = parts, counted = parts;
+    count_not_finite(network, expected.data(), std::ssize(parts), cpu);
+    const DeviceBuffer values(kCuda, network.bytes());
+    const DeviceBuffer counts(kCuda, parts.size() * sizeof(PartCount));
+    copy_to_device(values.pointer(), network.pointer, network.bytes(), cuda);
+    copy_to_device(counts.pointer(), parts.data(), counts.bytes(), cuda);
+    count_not_finite(on_device(network, values), reinterpret_cast<PartCount*>(counts.pointer()), std::ssize(parts),
+                     cuda);
+    copy_to_host(counted.data(), counts.pointer(), counts.bytes(), cuda);
+    cuda.synchronise();
+    for (size_t i = 0; i < parts.size(); ++i) ASSERT_EQ(counted[i].not_finite, expected[i].not_finite) << i;
+}
+
+// Parts of one pixel, of all of an image, and of more pixels than there are threads for a part.
+TEST_P(GpuConvert, NotFiniteValuesAreCountedAsOnTheCpu) {
+    const Case c = GetParam();
+    if (c.sigma || c.samples != DType::u8) return;  // neither matters
+    for (const auto& [h, w] : std::vector<Extent>{{1, 1}, {37, 41}, {200, 150}}) {
+        BatchView network{nullptr, {3, c.channels, h, w}, c.network, c.layout, {}};
+        auto values = partly_infinite(network);
+        network.pointer = values.data();
+        const Rect all{0, 0, {h, w}}, last{h - 1, w - 1, {1, 1}}, part{h / 3, w / 4, {h - h / 3, w - w / 4}};
+        expect_same_counts(network, {{all}, {part}, {last}});
+        expect_same_counts(network, {{last}, {all, 5}});
+        network.shape.n = 1;
+        expect_same_counts(network, {{part}, {all}, {last}, {part}});
     }
 }
 

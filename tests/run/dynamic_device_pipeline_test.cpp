@@ -13,7 +13,7 @@ class DynamicDevicePipeline : public testing::Test {
     /// Every pixel of the picture is written by one rank, with the bits of the host pipeline.
     void expect_whole(const PipelineCase& chosen, bool ask_early) {
         BlendDenoiser denoiser;
-        const auto expected = host_pixels(chosen, denoiser);
+        const auto expected = made_by_host(chosen, denoiser);
         PipelineScene scene(chosen);
         const run::Work work = scene.work();
         const auto pipeline =
@@ -31,8 +31,7 @@ class DynamicDevicePipeline : public testing::Test {
 
   private:
     /// Over all ranks: each pixel once, and a pixel that this rank wrote as it should be.
-    void expect_shared_out(const SceneSink& output, const PipelineScene& scene,
-                           const std::vector<std::byte>& expected) {
+    void expect_shared_out(const SceneSink& output, const PipelineScene& scene, const Made& expected) {
         const std::vector<double> mine(output.times_written().begin(), output.times_written().end());
         std::vector<double> sum(mine.size());
         for (const auto& rank : world_.all_gather(mine))
@@ -41,7 +40,9 @@ class DynamicDevicePipeline : public testing::Test {
         const size_t pixel_bytes = scene.slab_of(nullptr).pixels.pixel_bytes();
         for (size_t i = 0; i < mine.size(); ++i) {
             if (mine[i] == 0) continue;
-            ASSERT_EQ(std::memcmp(&output.pixels()[i * pixel_bytes], &expected[i * pixel_bytes], pixel_bytes), 0);
+            const std::byte* const pixel = &output.made().pixels[i * pixel_bytes];
+            ASSERT_EQ(std::memcmp(pixel, &expected.pixels[i * pixel_bytes], pixel_bytes), 0);
+            ASSERT_EQ(output.made().num_lost[i], expected.num_lost[i]);
         }
     }
 

@@ -109,7 +109,7 @@ TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHostAndFromDeviceToD
         chosen.samples = samples;
         chosen.options.ranks = &world_;
         test::PipelineScene scene(chosen);
-        const auto pixels_of = [&](Pipeline& pipeline) {
+        const auto made_by = [&](Pipeline& pipeline) {
             test::SceneWindows windows(scene);
             test::SceneSink output(scene);
             BatchQueue batches(work.batches());
@@ -120,15 +120,15 @@ TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHostAndFromDeviceToD
             }
             EXPECT_EQ(pipeline.border_bytes(),
                       (world_.rank() == 1 ? 2 : 1) * 19 * test::PipelineScene::kImage.w * 64 * 4);
-            return output.pixels();
+            return output.made();
         };
         const auto host = make_slab_pipeline(*denoiser, work, chosen.options, chosen.channels);
-        const std::vector<std::byte> expected = pixels_of(*host);
+        const test::Made expected = made_by(*host);
         BordersInPlace in_place(world_);
         for (comm::DeviceBorders* const borders : {static_cast<BordersInPlace*>(nullptr), &in_place}) {
             chosen.options.device_borders = borders;
             const auto device = make_device_slab_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
-            EXPECT_TRUE(pixels_of(*device) == expected);
+            EXPECT_TRUE(made_by(*device) == expected);
             EXPECT_GT(device->forward_call(), 0);
         }
     }

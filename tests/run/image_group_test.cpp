@@ -13,12 +13,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <set>
+#include <utility>
 
 namespace pb::run {
 namespace {
@@ -189,10 +191,14 @@ TEST_F(ImageGroupTest, GivesTheBytesOfEachImageAlone) {
            {{90, 150}, 0.1},
            {{90, 150}, 0.07},
            {{40, 37}, 0.1}});
+    constexpr std::array kWays{std::pair{EngineKind::torch, Precision::fp32},
+                               std::pair{EngineKind::native, Precision::fp32},
+                               std::pair{EngineKind::torch, Precision::bf16}};
     for (const auto network : {network::kind_of<network::DncnnShape>(), network::kind_of<network::DrunetShape>()})
-        for (const EngineKind engine : {EngineKind::torch, EngineKind::native}) {
+        for (const auto& [engine, dtype] : kWays) {
             network_ = network;
             engine_ = engine;
+            dtype_ = dtype;
             run_alone();
             const std::vector<Result> results = run_in_groups();
             for (const Result& result : results) EXPECT_EQ(result.status, record::PointStatus::ok);
@@ -221,12 +227,15 @@ TEST_F(ImageGroupTest, FailsOfABatchTheImageWhoseValuesBytesCannotHold) {
         }
     }
     world_.barrier();
-    const std::vector<Result> results = run_in_groups("", 0);
-    for (size_t i = 0; i < results.size() && world_.is_root(); ++i) {
-        EXPECT_EQ(results[i].images_in_pass, 4);
-        EXPECT_EQ(results[i].verification.outcome,
-                  i == 2 ? record::Verification::Outcome::failed : record::Verification::Outcome::passed)
-            << i;
+    for (const Precision dtype : {Precision::fp32, Precision::bf16}) {
+        dtype_ = dtype;
+        const std::vector<Result> results = run_in_groups("", 0);
+        for (size_t i = 0; i < results.size() && world_.is_root(); ++i) {
+            EXPECT_EQ(results[i].images_in_pass, 4);
+            EXPECT_EQ(results[i].verification.outcome,
+                      i == 2 ? record::Verification::Outcome::failed : record::Verification::Outcome::passed)
+                << i;
+        }
     }
 }
 

@@ -79,7 +79,7 @@ class StreamOutput : public testing::Test {
         for (int64_t index = work.windows.begin; index < work.windows.end; ++index) {
             const plan::Tile tile = work.tile(index);
             cut_window(windows, tile.window, window.data());
-            write_core(window.data(), tile, output);
+            write_core(window.data(), tile, 0, output);
         }
         return output.counts();
     }

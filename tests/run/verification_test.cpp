@@ -182,15 +182,23 @@ TEST_F(VerificationTest, ValuesThatBytesCannotHoldFail) {
                                      folder_ / (to > 0 ? "white.safetensors" : "black.safetensors"));
     }
     world_.barrier();
+    const auto with = [&](const char* weights, config::OutputKind output, Precision dtype, Layout layout) {
+        SCOPED_TRACE(std::string(weights) + ' ' + std::string(name_of(output)) + ' ' + std::string(name_of(dtype)));
+        config::PointSettings settings = point_with(folder_ / weights);
+        settings.image.path = folder_ / "bright.tif";
+        settings.image.noise_sigma = 0;
+        settings.output = output;
+        settings.engine = EngineKind::torch;
+        settings.dtype = dtype;
+        settings.layout = layout;
+        expect_failed(run(settings), {"values of the network were not finite", "windows are not finite: window 7"});
+    };
     for (const char* weights : {"white.safetensors", "black.safetensors"})
-        for (const auto output : {config::OutputKind::memory, config::OutputKind::file, config::OutputKind::checksum}) {
-            SCOPED_TRACE(std::string(weights) + ' ' + std::string(name_of(output)));
-            config::PointSettings settings = point_with(folder_ / weights);
-            settings.image.path = folder_ / "bright.tif";
-            settings.image.noise_sigma = 0;
-            settings.output = output;
-            expect_failed(run(settings), {"values of the network were not finite", "windows are not finite: window 7"});
-        }
+        for (const auto output : {config::OutputKind::memory, config::OutputKind::file, config::OutputKind::checksum})
+            with(weights, output, Precision::fp32, Layout::channels_last);
+    with("white.safetensors", config::OutputKind::memory, Precision::bf16, Layout::channels_last);
+    with("black.safetensors", config::OutputKind::file, Precision::bf16, Layout::contiguous);
+    with("black.safetensors", config::OutputKind::checksum, Precision::fp32, Layout::contiguous);
 }
 
 TEST_F(VerificationTest, TheIdentityAndAConstantAreNoOutputs) {

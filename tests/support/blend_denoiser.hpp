@@ -1,11 +1,13 @@
 // A network that costs nothing and sees its neighbours: every value becomes a blend of itself, the value on its left,
-// the one above and the extra channel. Any misplaced, stale or unwritten value changes the output's bits.
+// the one above and the extra channel; infinity where that is large. Any misplaced, stale or unwritten value changes
+// the output's bits.
 #pragma once
 
 #include "base/half.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
+#include <cmath>
 #include <cstring>
 
 namespace pb::test {
@@ -50,7 +52,9 @@ inline void blend_value(const std::byte* in, std::byte* out, const BlendWindows&
     const float extra = windows.in_channels > s.c ? load(s.c, y, x) : 0.0F;
     const float value =
         0.5F * load(c, y, x) + 0.25F * load(c, y, x > 0 ? x - 1 : x) + 0.25F * load(c, y > 0 ? y - 1 : y, x);
-    blend_store(out, windows.dtype, blend_place(windows, s.c, n, c, y, x), value - 0.0625F * extra);
+    constexpr float kLarge = 0.7F;
+    blend_store(out, windows.dtype, blend_place(windows, s.c, n, c, y, x),
+                value > kLarge ? HUGE_VALF : value - 0.0625F * extra);
 }
 
 /// On the CPU.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -83,19 +84,31 @@ class SceneWindows final : public run::WindowSource {
     std::function<void()> before_each_;
 };
 
-/// Keeps the pixels; `at_each` is called with each core that was written.
+/// What a pass has made.
+struct Made {
+    std::vector<std::byte> pixels;
+    std::vector<int64_t> num_lost;  // by the first pixel of a core
+
+    [[nodiscard]] int64_t all_lost() const { return std::accumulate(num_lost.begin(), num_lost.end(), int64_t{0}); }
+    friend bool operator==(const Made&, const Made&) = default;
+};
+
+/// Keeps the pixels and the numbers of lost values; `at_each` is called with each core that was written.
 class SceneSink final : public run::CoreSink {
   public:
     explicit SceneSink(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
         : slab_(scene.slab_of(nullptr)),
-          pixels_(slab_.pixels.bytes()),
+          made_{std::vector<std::byte>(slab_.pixels.bytes()), std::vector<int64_t>(PipelineScene::kImage.pixels())},
           times_written_(PipelineScene::kImage.pixels()),
           at_each_(std::move(at_each)) {
-        slab_.pixels.pixels = pixels_.data();
+        slab_.pixels.pixels = made_.pixels.data();
     }
     [[nodiscard]] Extent extent() const override { return slab_.image; }
     [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
     [[nodiscard]] run::Slab map(const Rect&) override { return slab_; }
+    void count_lost(const Rect& core, int64_t values) override {
+        made_.num_lost[core.row * slab_.image.w + core.column] += values;
+    }
     void commit(const Rect& core) override {
         for (int64_t y = core.row; y < core.row + core.extent.h; ++y)
             for (int64_t x = core.column; x < core.column + core.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
@@ -103,7 +116,7 @@ class SceneSink final : public run::CoreSink {
     }
     [[nodiscard]] image::Image read(const Rect&) override { throw Error("no test reads this output as an image"); }
 
-    [[nodiscard]] const std::vector<std::byte>& pixels() const { return pixels_; }
+    [[nodiscard]] const Made& made() const { return made_; }
     /// By pixel.
     [[nodiscard]] const std::vector<int>& times_written() const { return times_written_; }
     [[nodiscard]] bool every_pixel_was_written_once() const {
@@ -112,31 +125,30 @@ class SceneSink final : public run::CoreSink {
 
   private:
     run::Slab slab_;
-    std::vector<std::byte> pixels_;
+    Made made_;
     std::vector<int> times_written_;
     std::function<void(const Rect&)> at_each_;
 };
 
-/// The pixels that a pass makes, each written once. `pipeline` and `batches`: over all work of the scene.
-inline std::vector<std::byte> pixels_of_pass(PipelineScene& scene, run::Pipeline& pipeline, run::BatchQueue& batches,
-                                             run::PassLog& log) {
+/// What a pass makes, each pixel written once. `pipeline` and `batches`: over all work of the scene.
+inline Made made_by_pass(PipelineScene& scene, run::Pipeline& pipeline, run::BatchQueue& batches, run::PassLog& log) {
     SceneWindows windows(scene);
     SceneSink output(scene);
     batches.begin_pass();
     pipeline.pass(batches, windows, output, log);
     require(output.every_pixel_was_written_once(), "a pass writes each pixel once");
-    return output.pixels();
+    return output.made();
 }
 
 /// What the host pipeline makes of it on the CPU.
-inline std::vector<std::byte> host_pixels(PipelineCase chosen, engine::Denoiser& denoiser) {
+inline Made made_by_host(PipelineCase chosen, engine::Denoiser& denoiser) {
     chosen.options.device = {};
     PipelineScene scene(chosen);
     const run::Work work = scene.work();
     const auto pipeline = run::make_host_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
     run::BatchQueue batches(work.batches());
     run::PassLog log;
-    return pixels_of_pass(scene, *pipeline, batches, log);
+    return made_by_pass(scene, *pipeline, batches, log);
 }
 
 }  // namespace pb::test

@@ -19,6 +19,11 @@ struct Tile {
     Rect window;  // in image coordinates; may reach beyond the image on the right and at the bottom (replicated there)
     Rect core;    // in image coordinates
 
+    /// The core in pixels of the window.
+    [[nodiscard]] Rect core_in_window() const {
+        return {core.row - window.row, core.column - window.column, core.extent};
+    }
+
     friend bool operator==(const Tile&, const Tile&) = default;
 };
 

@@ -32,11 +32,10 @@ class BandPipeline final : public Pipeline {
         steps_done_ = 0;
         while (const auto batch = batches.next()) {
             const int64_t window = strip_by_strip(batch->begin);
+            const plan::Tile band = work_.band(window);
             for (bool is_complete = false; !is_complete; ++steps_done_) is_complete = run_step(window, input, log);
             StageWatch watch(log, window - work_.windows.begin);
-            plan::Tile made = work_.tile(window);
-            made.window.row = made.core.row;  // the last band is not shifted inwards
-            device_->write(made, output);
+            device_->write(band, output);
             watch.done(record::Stage::scatter);
         }
         told_ = nullptr;  // forward calls are no part of a pass
@@ -64,10 +63,11 @@ class BandPipeline final : public Pipeline {
         StageWatch watch(log, window - work_.windows.begin);
         const int64_t step = steps_done_ % schedule_.num_steps();
         inject_fault("gather");
-        cut(schedule_.made(step, 0), work_.tile(window).window.column, input);
+        const plan::Tile band = work_.band(window);
+        cut(schedule_.made(step, 0), band.window.column, input);
         watch.done(record::Stage::gather);
         inject_fault("forward");
-        device_->run(step, watch);
+        device_->run(step, band.core_in_window(), watch);
         return schedule_.made(step, schedule_.computed().size() - 1).size() > 0;
     }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/memory.hpp"
+#include "run/pipeline/lost_values.hpp"
 #include "run/pipeline/slot_device.hpp"
 
 namespace pb::run {
@@ -26,11 +27,11 @@ class DeviceRows {
     void cut(const Rect& rows, WindowSource& input);
     /// Takes the first `rows` of them to `in`; not yet converted when it returns.
     void send(int64_t rows, StageWatch& watch);
-    /// Ends the stage forward; brings the first `rows` of `out` to `made`.
-    void receive(int64_t rows, StageWatch& watch);
-    [[nodiscard]] const std::byte* made() const { return pinned_out_.pointer(); }
-    /// Bytes of a row of `made`.
-    [[nodiscard]] size_t row_bytes() const { return samples(1, nullptr).bytes(); }
+    /// Ends the stage forward; brings the first `rows` of `out` here, to be written as `cores`, at most as many as
+    /// rows.
+    void receive(int64_t rows, std::span<const Rect> cores, StageWatch& watch);
+    /// Writes core `number` of them, which is that of `band`.
+    void write(size_t number, const plan::Tile& band, CoreSink& output) const;
 
     /// Returns when nothing is in flight, also after an error.
     void finish() noexcept;
@@ -38,11 +39,13 @@ class DeviceRows {
   private:
     [[nodiscard]] BatchViews views(int64_t rows) const;
     [[nodiscard]] BatchView samples(int64_t rows, void* pointer) const { return views(rows).samples(pointer, 1); }
+    void convert(const BatchView& network, const BatchView& samples, std::span<const Rect> cores);
     void end(record::Stage stage, StageWatch& watch);
 
     BatchViews row_;
     device::PinnedBuffer pinned_in_, pinned_out_;
     engine::EngineBuffer device_in_, device_out_, in_, out_;
+    LostValues lost_;
     device::Stream stream_;
 };
 

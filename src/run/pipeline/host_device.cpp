@@ -1,6 +1,6 @@
 // A CPU as the device of a pipeline, or an engine that takes windows from host memory to a device of its own. It
-// computes inside submit(), so one slot is enough. Windows are converted while they are cut and cores while they are
-// written. Network types other than f32 channels_last need a separate buffer of samples.
+// computes inside submit(), so one slot is enough. Windows are converted to f32 channels_last while they are cut, and
+// cores back while they are written. A network of another type or layout has its values in buffers of its own.
 #include "engine/memory.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
 #include "run/pipeline/stopwatch.hpp"
@@ -16,28 +16,28 @@ class HostDevice final : public SlotDevice {
   public:
     /// `crop`: of the windows; null: all of each is computed.
     HostDevice(engine::Denoiser& denoiser, const BatchViews& views, const network::WindowCrop* crop)
-        : denoiser_(denoiser), views_(views), crop_(crop), stream_(views.options.device) {}
+        : denoiser_(denoiser), views_(views), slot_views_(as_f32(views)), crop_(crop), stream_(views.options.device) {}
 
     [[nodiscard]] DeviceTraits traits() const override {
         DeviceTraits traits;
-        if (fused()) traits.fused = views_.options.conversion;
-        traits.window_in_bytes = (fused() ? views_.in(nullptr, 1) : views_.samples(nullptr, 1)).bytes();
-        traits.window_out_bytes = (fused() ? views_.out(nullptr, 1) : views_.samples(nullptr, 1)).bytes();
+        traits.fused = views_.options.conversion;
+        traits.window_in_bytes = slot_views_.in(nullptr, 1).bytes();
+        traits.window_out_bytes = slot_views_.out(nullptr, 1).bytes();
         return traits;
     }
 
     [[nodiscard]] SlotMemory add_slot(int64_t n) override {
         in_ = engine::EngineBuffer(views_.options.device, in(n).bytes());
         out_ = engine::EngineBuffer(views_.options.device, out(n).bytes());
-        if (!fused()) samples_.resize(samples(n).bytes());
         denoiser_.prepare(in(n), out(n), stream_);
         if (crop_ != nullptr) pass_ = denoiser_.make_crop_pass(*crop_, n, stream_);
-        if (!fused()) return {samples_.data(), samples_.data()};
-        return {static_cast<std::byte*>(in_.pointer()), static_cast<std::byte*>(out_.pointer())};
+        if (takes_f32()) return {static_cast<std::byte*>(in_.pointer()), static_cast<std::byte*>(out_.pointer())};
+        slot_.resize(slot_views_.in(nullptr, n).bytes());
+        return {slot_.data(), slot_.data()};
     }
 
     void after_cutting(size_t /*slot*/, int64_t n) override {
-        if (!fused()) device::samples_to_network(samples(n), in(n), views_.options.conversion, stream_);
+        if (!takes_f32()) device::samples_to_network(slot_views_.in(slot_.data(), n), in(n), {}, stream_);
     }
 
     void set_cores(size_t /*slot*/, std::span<const Rect> cores) override { cores_ = cores; }
@@ -57,7 +57,7 @@ class HostDevice final : public SlotDevice {
     }
 
     void before_writing(size_t /*slot*/, int64_t n) override {
-        if (!fused()) device::network_to_samples(out(n), samples(n), views_.options.conversion, stream_);
+        if (!takes_f32()) device::network_to_samples(out(n), slot_views_.out(slot_.data(), n), {}, stream_);
     }
 
     double forward_call(size_t /*slot*/, int64_t n) override {
@@ -77,7 +77,12 @@ class HostDevice final : public SlotDevice {
     [[nodiscard]] std::optional<double> inner_call_s() const override { return denoiser_.inner_call_s(); }
 
   private:
-    [[nodiscard]] bool fused() const {
+    static BatchViews as_f32(BatchViews views) {
+        views.options.values = DType::f32;
+        views.options.layout = Layout::channels_last;
+        return views;
+    }
+    [[nodiscard]] bool takes_f32() const {
         return views_.options.values == DType::f32 && views_.options.layout == Layout::channels_last;
     }
     void forward(int64_t n) {
@@ -88,16 +93,15 @@ class HostDevice final : public SlotDevice {
     }
     [[nodiscard]] BatchView in(int64_t n) const { return views_.in(in_.pointer(), n); }
     [[nodiscard]] BatchView out(int64_t n) const { return views_.out(out_.pointer(), n); }
-    [[nodiscard]] BatchView samples(int64_t n) { return views_.samples(samples_.data(), n); }
 
     engine::Denoiser& denoiser_;
-    BatchViews views_;
+    BatchViews views_, slot_views_;
     const network::WindowCrop* crop_;
     device::Stream stream_;
     std::unique_ptr<engine::CropPass> pass_;  // null: all of each window is computed
     std::span<const Rect> cores_;
     engine::EngineBuffer in_, out_;
-    std::vector<std::byte> samples_;
+    std::vector<std::byte> slot_;     // of a network that does not take f32 channels_last
     double begin_s_ = 0, end_s_ = 0;  // times of the last batch
 };
 

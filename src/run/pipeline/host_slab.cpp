@@ -10,7 +10,8 @@ class HostSlab final : public SlabDevice {
   public:
     HostSlab(engine::Denoiser& denoiser, const network::ExchangedSlab& slab, const PipelineOptions& options,
              int64_t channels)
-        : rows_(options, slab.shape().image.w, channels, slab.held(0).size(), slab.shape().rows.size()),
+        : first_row_(slab.shape().rows.begin),
+          rows_(options, slab.shape().image.w, channels, slab.held(0).size(), slab.shape().rows.size()),
           stream_(DeviceId{}),
           pass_(denoiser.make_slab_pass(slab, stream_)) {}
 
@@ -20,15 +21,18 @@ class HostSlab final : public SlabDevice {
         pass_->run(rows_.in(), rows_.out(), exchange);
     }
 
-    void receive(StageWatch& watch) override { watch.done(record::Stage::forward); }
+    void receive(std::span<const Rect> /*cores*/, StageWatch& watch) override { watch.done(record::Stage::forward); }
 
-    void write(int64_t row, const plan::Tile& band, CoreSink& output) override { rows_.write(row, band, output); }
+    void write(size_t /*number*/, const plan::Tile& band, CoreSink& output) override {
+        rows_.write(band.core.row - first_row_, band, output);
+    }
 
     void compute() override { pass_->run(rows_.in(), rows_.out(), nullptr); }
 
     [[nodiscard]] device::Stream& stream() override { return stream_; }
 
   private:
+    int64_t first_row_;  // of the slab
     HostRows rows_;
     device::Stream stream_;
     std::unique_ptr<engine::SlabPass> pass_;

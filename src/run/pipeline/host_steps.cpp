@@ -18,7 +18,7 @@ class HostSteps final : public StepDevice {
 
     void cut(const Rect& rows, WindowSource& input) override { rows_.cut(rows, input); }
 
-    void run(int64_t step, StageWatch& watch) override {
+    void run(int64_t step, const Rect& /*core*/, StageWatch& watch) override {
         compute(step);
         watch.done(record::Stage::forward);
     }

@@ -5,6 +5,7 @@
 #include "run/pipeline/pipeline.hpp"
 
 #include <memory>
+#include <span>
 
 namespace pb::run {
 
@@ -16,10 +17,10 @@ class SlabDevice {
     /// Runs the network, or enqueues it; `exchange` moves border rows between ranks, in memory of the device where the
     /// options have `device_borders`, else of the host. Null: there are no neighbours. Notes its stages.
     virtual void run(engine::RowExchange* exchange, StageWatch& watch) = 0;
-    /// Waits for the output. Notes its stages.
-    virtual void receive(StageWatch& watch) = 0;
-    /// Writes rows of the output from number `row` of the slab on; `band` begins with the first of them.
-    virtual void write(int64_t row, const plan::Tile& band, CoreSink& output) = 0;
+    /// Waits for the output. `cores`: of the bands that are written, in pixels of the slab. Notes its stages.
+    virtual void receive(std::span<const Rect> cores, StageWatch& watch) = 0;
+    /// Writes `band`, whose core is `number` of them.
+    virtual void write(size_t number, const plan::Tile& band, CoreSink& output) = 0;
     /// The arithmetic alone, without neighbours, and waits for it: for timing.
     virtual void compute() = 0;
     /// Where run() enqueues its work.

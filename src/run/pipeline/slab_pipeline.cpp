@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace pb::run {
 
@@ -22,6 +23,16 @@ comm::NeighbourRanks neighbours_of(const network::ExchangedSlab& slab, const com
     if (slab.has_neighbour(network::Side::above)) neighbours.above = ranks.rank() - 1;
     if (slab.has_neighbour(network::Side::below)) neighbours.below = ranks.rank() + 1;
     return neighbours;
+}
+
+/// The cores of its bands, in pixels of the slab, which has all columns.
+std::vector<Rect> cores_of(const Work& work) {
+    std::vector<Rect> cores;
+    for (int64_t window = work.windows.begin; window < work.windows.end; ++window) {
+        cores.push_back(work.tile(window).core);
+        cores.back().row -= work.slab->shape().rows.begin;
+    }
+    return cores;
 }
 
 /// Border rows as a channel carries them. Waiting in the channel counts as the stage exchange, what lies between as
@@ -57,6 +68,7 @@ class SlabPipeline final : public Pipeline {
         : device_(std::move(device)),
           work_(work),
           slab_(*work.slab),
+          cores_(cores_of(work)),
           neighbours_(neighbours_of(slab_, *options.ranks)),
           channel_(open_channel(options)) {}
 
@@ -90,11 +102,9 @@ class SlabPipeline final : public Pipeline {
         compute(batches, input, log);
         while (const auto batch = batches.next()) {
             comm::stop_if_interrupted();
-            StageWatch watch(log, batch->begin - work_.windows.begin);
-            plan::Tile made = work_.tile(batch->begin);
-            made.window.row = made.core.row;  // the last band is not shifted inwards
-            const int64_t row = made.core.row - slab_.shape().rows.begin;
-            device_->write(row, made, output);
+            const int64_t number = batch->begin - work_.windows.begin;
+            StageWatch watch(log, number);
+            device_->write(static_cast<size_t>(number), work_.band(batch->begin), output);
             watch.done(record::Stage::scatter);
         }
     }
@@ -110,12 +120,13 @@ class SlabPipeline final : public Pipeline {
         BorderExchange exchange(*channel_, watch, batches, std::ssize(slab_.travelling()));
         device_->run(neighbours_.are_none() ? nullptr : &exchange, watch);
         channel_->finish_pass();
-        device_->receive(watch);
+        device_->receive(cores_, watch);
     }
 
     std::unique_ptr<SlabDevice> device_;
     const Work& work_;
     const network::ExchangedSlab& slab_;
+    std::vector<Rect> cores_;  // of the bands, in pixels of the slab
     comm::NeighbourRanks neighbours_;
     std::unique_ptr<comm::BorderChannel> channel_;
 };

@@ -3,6 +3,7 @@
 // the slot, waits for it and writes its cores.
 #pragma once
 
+#include "device/part_count.hpp"
 #include "run/pipeline/pipeline.hpp"
 
 #include "patchbench/base/batch_view.hpp"
@@ -28,6 +29,9 @@ struct DeviceTraits {
 struct SlotMemory {
     std::byte* in = nullptr;
     const std::byte* out = nullptr;
+    /// Of the core of each window, counted before its values became samples. Null: samples lose nothing, or there are
+    /// none.
+    const device::PartCount* cores = nullptr;
 };
 
 /// Slots are numbered 0, 1, ... in the order of add_slot(). Only add_slot() allocates. The destructor waits for all
@@ -42,8 +46,8 @@ class SlotDevice {
     virtual void begin_pass(const PassLog& /*log*/) {}
     /// Called after the `n` windows of a batch are cut. Its time counts as stage gather.
     virtual void after_cutting(size_t /*slot*/, int64_t /*n*/) {}
-    /// What the next calls must compute of the windows of a slot, within each; valid until other cores are set. Not
-    /// called where all of the windows is computed.
+    /// The cores of the windows of a slot, within each: all that the next calls must compute, and count. Valid until
+    /// other cores are set.
     virtual void set_cores(size_t /*slot*/, std::span<const Rect> /*cores*/) {}
     /// Starts the network on the `n` windows of a slot.
     virtual void submit(size_t slot, int64_t n) = 0;

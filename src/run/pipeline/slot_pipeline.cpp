@@ -69,7 +69,6 @@ ProfiledCall SlotPipeline::profiled_call() {
 }
 
 void SlotPipeline::set_cores(const Slot& slot, const Range& batch) {
-    if (!work_.crop) return;
     cores_.clear();
     for (int64_t place = 0; place < work_.run_size(batch); ++place) cores_.push_back(work_.core_at(batch, place));
     device_->set_cores(slot.number, cores_);
@@ -130,7 +129,7 @@ void SlotPipeline::write(const Slot& slot, int64_t place, int64_t window, CoreSi
     if (traits_.fused)
         write_core_from_f32(reinterpret_cast<const float*>(from), tile, conversion_of(window), output);
     else
-        write_core(from, tile, output);
+        write_core(from, tile, slot.memory.cores == nullptr ? 0 : slot.memory.cores[place].not_finite, output);
 }
 
 }  // namespace pb::run

@@ -38,7 +38,7 @@ class SlotPipeline final : public Pipeline {
     void forget_unfinished();
 
     void gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log);
-    /// Where windows are cropped, tells the device the cores of a batch.
+    /// Tells the device the cores of a batch.
     void set_cores(const Slot& slot, const Range& batch);
     void cut(const Slot& slot, int64_t place, int64_t window, WindowSource& input) const;
     [[nodiscard]] device::Conversion conversion_of(int64_t window) const;

@@ -14,9 +14,10 @@ class StepDevice {
     [[nodiscard]] virtual engine::BandPass& pass() = 0;
     /// Reads `rows`, the rows of the input that the next step takes, over the whole width.
     virtual void cut(const Rect& rows, WindowSource& input) = 0;
-    /// Runs a step and waits for it. Notes its stages.
-    virtual void run(int64_t step, StageWatch& watch) = 0;
-    /// Writes the rows of the output that the last step made; `band` begins with the first of them.
+    /// Runs a step and waits for it. `core`: of the band that it may complete, within it. Notes its stages.
+    virtual void run(int64_t step, const Rect& core, StageWatch& watch) = 0;
+    /// Writes the rows of the output that the last step made; `band`, whose core was given, begins with the first of
+    /// them.
     virtual void write(const plan::Tile& band, CoreSink& output) = 0;
     /// Runs the arithmetic of a step alone, on rows that hold anything, and waits for it: for timing.
     virtual void compute(int64_t step) = 0;

@@ -1,6 +1,8 @@
 // A CUDA device. Each slot has pinned samples for input and output, their copies on the device, the network's input and
-// output, and the events between three streams (copy in, compute, copy out). See Note [Slots].
+// output, the counts of lost values, and the events between three streams (copy in, compute, copy out). See Note
+// [Slots].
 #include "engine/memory.hpp"
+#include "run/pipeline/lost_values.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
 #include "run/pipeline/stopwatch.hpp"
 
@@ -20,6 +22,7 @@ struct StreamSlot {
           device_out(device, samples.bytes()),
           in(device, network_in.bytes()),
           out(device, network_out.bytes()),
+          lost(device, samples.dtype, network_out.shape.n),
           copy_in_start(device),
           copy_in_end(device),
           forward_start(device),
@@ -29,6 +32,7 @@ struct StreamSlot {
 
     device::PinnedBuffer pinned_in, pinned_out;
     engine::EngineBuffer device_in, device_out, in, out;
+    LostValues lost;
     std::unique_ptr<engine::CropPass> crop_pass;  // null: all of each window is computed
     device::Event copy_in_start, copy_in_end, forward_start, forward_end, copy_out_start, copy_out_end;
 };
@@ -61,7 +65,7 @@ class StreamDevice final : public SlotDevice {
         if (crop_ != nullptr) slot.crop_pass = denoiser_.make_crop_pass(*crop_, n, compute_);
         if (!slot.crop_pass) denoiser_.prepare(in(slot, n), out(slot, n), compute_);
         compute_.synchronise();
-        return {slot.pinned_in.pointer(), slot.pinned_out.pointer()};
+        return {slot.pinned_in.pointer(), slot.pinned_out.pointer(), slot.lost.cores()};
     }
 
     /// Maps the device's events to the host's clock. No work is in flight, so the host sees the event when it happens.
@@ -79,6 +83,7 @@ class StreamDevice final : public SlotDevice {
         const size_t bytes = views_.samples(nullptr, n).bytes();
         slot.copy_in_start.record(copy_in_);
         device::copy_to_device(slot.device_in.pointer(), slot.pinned_in.pointer(), bytes, copy_in_);
+        slot.lost.send(cores_, copy_in_);
         slot.copy_in_end.record(copy_in_);
         settle(slot.copy_in_end);
 
@@ -91,6 +96,7 @@ class StreamDevice final : public SlotDevice {
         copy_out_.wait(slot.forward_end);
         slot.copy_out_start.record(copy_out_);
         device::copy_to_host(slot.pinned_out.pointer(), slot.device_out.pointer(), bytes, copy_out_);
+        slot.lost.receive(copy_out_);
         slot.copy_out_end.record(copy_out_);
     }
 
@@ -138,6 +144,7 @@ class StreamDevice final : public SlotDevice {
         device::samples_to_network(views_.samples(slot.device_in.pointer(), n), in(slot, n), conversion, compute_);
         forward(slot, n);
         device::network_to_samples(out(slot, n), views_.samples(slot.device_out.pointer(), n), conversion, compute_);
+        slot.lost.count(out(slot, n), compute_);
     }
 
     /// With `overlap: off` each stage ends before the next one begins.
@@ -156,7 +163,7 @@ class StreamDevice final : public SlotDevice {
     engine::Denoiser& denoiser_;
     BatchViews views_;
     const network::WindowCrop* crop_;
-    std::span<const Rect> cores_;  // of the batch that is computed
+    std::span<const Rect> cores_;  // of the batch that is submitted
     bool overlap_;
     device::Stream copy_in_, compute_, copy_out_;
     device::Event origin_;  // zero of the spans' times

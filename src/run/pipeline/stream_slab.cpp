@@ -74,11 +74,11 @@ class StreamSlab final : public SlabDevice {
         }
     }
 
-    void receive(StageWatch& watch) override { rows_.receive(slab_.shape().rows.size(), watch); }
-
-    void write(int64_t row, const plan::Tile& band, CoreSink& output) override {
-        write_core(rows_.made() + static_cast<size_t>(row) * rows_.row_bytes(), band, output);
+    void receive(std::span<const Rect> cores, StageWatch& watch) override {
+        rows_.receive(slab_.shape().rows.size(), cores, watch);
     }
+
+    void write(size_t number, const plan::Tile& band, CoreSink& output) override { rows_.write(number, band, output); }
 
     void compute() override {
         pass_->run(rows_.in(), rows_.out(), nullptr);

@@ -21,14 +21,14 @@ class StreamSteps final : public StepDevice {
 
     void cut(const Rect& rows, WindowSource& input) override { rows_.cut(rows, input); }
 
-    void run(int64_t step, StageWatch& watch) override {
+    void run(int64_t step, const Rect& core, StageWatch& watch) override {
         const size_t output = schedule_.computed().size() - 1;
         if (const int64_t taken = schedule_.made(step, 0).size(); taken > 0) rows_.send(taken, watch);
         pass_->run(step, rows_.in(), rows_.out());
-        rows_.receive(schedule_.made(step, output).size(), watch);
+        rows_.receive(schedule_.made(step, output).size(), {&core, 1}, watch);
     }
 
-    void write(const plan::Tile& band, CoreSink& output) override { write_core(rows_.made(), band, output); }
+    void write(const plan::Tile& band, CoreSink& output) override { rows_.write(0, band, output); }
 
     void compute(int64_t step) override {
         pass_->run(step, rows_.in(), rows_.out());

@@ -28,9 +28,7 @@ uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place)
 /// The core of a tile, whose window holds f32 NHWC values.
 PixelView core_of(const float* values, const plan::Tile& tile, int64_t channels) {
     const auto* bytes = reinterpret_cast<const std::byte*>(values);
-    const Rect& core = tile.core;
-    return dense_view(bytes, tile.window.extent, channels, DType::f32)
-        .part({core.row - tile.window.row, core.column - tile.window.column, core.extent});
+    return dense_view(bytes, tile.window.extent, channels, DType::f32).part(tile.core_in_window());
 }
 
 }  // namespace
@@ -69,8 +67,9 @@ void StreamedSink::commit(const Rect& core) {
     store(core, samples, counts_);
 }
 
-void write_core(const std::byte* samples, const plan::Tile& tile, CoreSink& sink) {
+void write_core(const std::byte* samples, const plan::Tile& tile, int64_t num_lost, CoreSink& sink) {
     write_core(samples, tile, sink.map(tile.core));
+    sink.count_lost(tile.core, num_lost);
     sink.commit(tile.core);
 }
 

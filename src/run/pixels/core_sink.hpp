@@ -99,8 +99,9 @@ class StreamedSink : public CoreSink {
     StreamCounts counts_;
 };
 
-/// Write a core as the functions of slab.hpp do, to any sink. The second one tells the sink what integers lose.
-void write_core(const std::byte* samples, const plan::Tile& tile, CoreSink& output);
+/// Write a core as the functions of slab.hpp do, to any sink, and tell the sink what integers lose: `num_lost` values,
+/// or those that the second one counts.
+void write_core(const std::byte* samples, const plan::Tile& tile, int64_t num_lost, CoreSink& output);
 void write_core_from_f32(const float* values, const plan::Tile& tile, const device::Conversion& conversion,
                          CoreSink& output);
 

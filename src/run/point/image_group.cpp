@@ -1,6 +1,5 @@
 // Runs several images in one pass, so that the windows of small images fill a batch together. The images keep their own
 // memory, verification, output and errors; only the pass is common.
-#include "base/engine_precision.hpp"
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/point_conversion.hpp"
@@ -31,10 +30,7 @@ double bytes_of(const WaitingImage& image) {
 }
 
 /// Whether the pipeline converts each window by itself, so that the noise level may differ within a batch.
-bool converts_windows(const plan::Point& point) {
-    return point.device == DeviceKind::cpu && storage_of(point.settings.engine, point.settings.dtype) == DType::f32 &&
-           point.settings.layout == Layout::channels_last;
-}
+bool converts_windows(const plan::Point& point) { return point.device == DeviceKind::cpu; }
 
 /// Ranks of several nodes do not share the memory of an image; a streamed output is too large for a group. Whether the
 /// windows of a batch are independent is known of networks whose layers are known, not of others.

@@ -22,6 +22,8 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline unsigned __float2uint_rn(float value) { return static_cast<unsigned>(std::nearbyint(value)); }
 
+inline unsigned atomicAdd(unsigned* sum, unsigned added) { return std::exchange(*sum, *sum + added); }
+
 template <class Argument>
 void add_pointer(fakes::KernelPointers& pointers, const Argument& argument) {
     if constexpr (std::is_pointer_v<Argument>)

@@ -46,14 +46,14 @@ PipelineCase random_case(std::mt19937_64& random) {
     return chosen;
 }
 
-/// The host pipeline's pixels; those of a case that came before are kept.
-const std::vector<std::byte>& expected_pixels(const PipelineCase& chosen) {
-    static std::map<std::tuple<DType, int64_t, DType, bool>, std::vector<std::byte>> known;
+/// What the host pipeline makes; of a case that came before it is kept.
+const Made& expected_of(const PipelineCase& chosen) {
+    static std::map<std::tuple<DType, int64_t, DType, bool>, Made> known;
     const auto key =
         std::tuple(chosen.samples, chosen.channels, chosen.options.values, chosen.options.conversion.sigma.has_value());
     if (!known.contains(key)) {
         BlendDenoiser denoiser;
-        known[key] = host_pixels(chosen, denoiser);
+        known[key] = made_by_host(chosen, denoiser);
     }
     return known.at(key);
 }
@@ -77,7 +77,8 @@ class DeviceBench {
         SceneSink output(scene);
         pass(windows, output);
         EXPECT_TRUE(output.every_pixel_was_written_once());
-        EXPECT_TRUE(output.pixels() == expected_pixels(chosen));
+        EXPECT_TRUE(output.made().pixels == expected_of(chosen).pixels);
+        EXPECT_EQ(output.made().num_lost, expected_of(chosen).num_lost);
     }
     /// A pass whose gather throws at its window `at`; true when it came so far.
     bool broken_pass(int at) {
@@ -170,7 +171,8 @@ TEST(PipelineOverFakeCuda, ASignalAndFaultsHarmNothing) {
     });
 }
 
-/// One that the picture itself comes back through: without a map of the noise level, in a type that holds its samples.
+/// One that the picture itself comes back through, where it is finite: without a map of the noise level, in a type that
+/// holds its samples.
 PipelineCase case_of_bands(PipelineCase chosen) {
     chosen.options.conversion.sigma.reset();
     chosen.options.layout = Layout::channels_last;
@@ -190,29 +192,32 @@ TEST(PipelineOverFakeCuda, CarriesRowsInAnyOrder) {
             run::make_device_band_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
         run::BatchQueue batches(work.batches());
         run::PassLog log;
-        const run::Slab picture = scene.input();
-        const std::vector<std::byte> expected(picture.pixels.pixels, picture.pixels.pixels + picture.pixels.bytes());
-        EXPECT_TRUE(pixels_of_pass(scene, *pipeline, batches, log) == expected);
+        const Made expected = made_of_kept_rows(scene, chosen, bands.schedule().shape().band);
+        EXPECT_TRUE(made_by_pass(scene, *pipeline, batches, log) == expected);
         SceneWindows windows(scene, [reads = random() % 3]() mutable {
             if (reads-- == 0) throw Error("rows that cannot be read");
         });
         SceneSink output(scene);
         batches.begin_pass();
         EXPECT_THROW(pipeline->pass(batches, windows, output, log), Error);
-        EXPECT_TRUE(pixels_of_pass(scene, *pipeline, batches, log) == expected) << "after a pass that broke off";
+        EXPECT_TRUE(made_by_pass(scene, *pipeline, batches, log) == expected) << "after a pass that broke off";
         EXPECT_GT(pipeline->forward_call(), 0);
         EXPECT_EQ(pipeline->replay_bytes(), KeptRows::kReplayBytes);
     });
 }
 
-/// Gives the rows that it was given, after its first and its last row were exchanged.
+/// Gives the rows that it was given, after its first and its last row were exchanged. The first two pixels of its row 9
+/// are infinite.
 class ExchangedEnds final : public engine::SlabPass {
   public:
-    ExchangedEnds(const network::ExchangedSlab& slab, size_t row_bytes, device::Stream& stream)
+    static constexpr int64_t kInfiniteRow = 9;
+
+    ExchangedEnds(const network::ExchangedSlab& slab, std::vector<std::byte> infinite, device::Stream& stream)
         : slab_(slab),
-          row_bytes_(row_bytes),
-          own_(stream.device(), static_cast<size_t>(slab.shape().rows.size()) * row_bytes),
-          border_(stream.device(), 2 * row_bytes),
+          infinite_(std::move(infinite)),
+          row_bytes_(static_cast<size_t>(slab.shape().image.w) * infinite_.size()),
+          own_(stream.device(), static_cast<size_t>(slab.shape().rows.size()) * row_bytes_),
+          border_(stream.device(), 2 * row_bytes_),
           stream_(stream) {}
 
     void run(const void* in, void* out, engine::RowExchange* exchange) override {
@@ -230,10 +235,14 @@ class ExchangedEnds final : public engine::SlabPass {
             device::copy_on_device(own + last, border + row_bytes_, row_bytes_, stream_);
         }
         device::copy_on_device(out, own, bytes, stream_);
+        std::byte* const row = static_cast<std::byte*>(out) + kInfiniteRow * row_bytes_;
+        for (std::byte* pixel = row; pixel < row + 2 * infinite_.size(); pixel += infinite_.size())
+            device::copy_to_device(pixel, infinite_.data(), infinite_.size(), stream_);
     }
 
   private:
     const network::ExchangedSlab& slab_;
+    std::vector<std::byte> infinite_;
     size_t row_bytes_;
     engine::EngineBuffer own_, border_;
     device::Stream& stream_;
@@ -241,16 +250,16 @@ class ExchangedEnds final : public engine::SlabPass {
 
 class ExchangedEndsDenoiser final : public engine::Denoiser {
   public:
-    explicit ExchangedEndsDenoiser(size_t row_bytes) : row_bytes_(row_bytes) {}
+    explicit ExchangedEndsDenoiser(const PipelineCase& chosen) : infinite_(infinite_pixel(chosen)) {}
     void prepare(const BatchView&, const BatchView&, device::Stream&) override {}
     void forward(const BatchView&, const BatchView&, device::Stream&) override {}
     [[nodiscard]] std::unique_ptr<engine::SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
                                                                    device::Stream& stream) override {
-        return std::make_unique<ExchangedEnds>(slab, row_bytes_, stream);
+        return std::make_unique<ExchangedEnds>(slab, infinite_, stream);
     }
 
   private:
-    size_t row_bytes_;
+    std::vector<std::byte> infinite_;
 };
 
 /// The neighbours of a slab, which send what it sends to the other one.
@@ -294,15 +303,18 @@ TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOr
     const network::ExchangedSlab slab(
         network::graph_of(network::DncnnShape{.depth = 4}),
         {.rows = {8, 20}, .above = {0, 8}, .below = {20, PipelineScene::kImage.h}, .image = PipelineScene::kImage});
-    const plan::Tile rows{{8, 0, {12, PipelineScene::kImage.w}}, {8, 0, {12, PipelineScene::kImage.w}}};
+    constexpr int64_t kWidth = PipelineScene::kImage.w;
+    // The second band leaves out its first column, and with it one of the infinite pixels.
+    const std::array bands{plan::Tile{{8, 0, {8, kWidth}}, {8, 0, {8, kWidth}}},
+                           plan::Tile{{16, 0, {4, kWidth}}, {16, 1, {4, kWidth - 1}}}};
+    const std::array cores{Rect{0, 0, bands[0].core.extent}, Rect{8, 1, bands[1].core.extent}};
     BordersOnDevice on_device;
     for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64& random) {
         PipelineCase chosen = case_of_bands(any);
         if (pick(random, {true, false})) chosen.options.device_borders = &on_device;
         const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
         PipelineScene scene(chosen);
-        const auto samples = static_cast<size_t>(PipelineScene::kImage.w * chosen.channels);
-        ExchangedEndsDenoiser denoiser(samples * size_of(chosen.options.values));
+        ExchangedEndsDenoiser denoiser(chosen);
         const auto device = run::make_stream_slab(denoiser, slab, chosen.options, chosen.channels, chosen.samples);
         SceneWindows windows(scene);
         run::PassLog log;
@@ -312,18 +324,21 @@ TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOr
             Mirror through_host;
             MirrorOnDevice direct(device->stream());
             const bool is_direct = chosen.options.device_borders != nullptr;
-            device->cut({7, 0, {14, PipelineScene::kImage.w}}, windows);
+            device->cut({7, 0, {14, kWidth}}, windows);
             device->run(is_direct ? static_cast<engine::RowExchange*>(&direct) : &through_host, watch);
-            device->receive(watch);
-            device->write(0, rows, output);
+            device->receive(cores, watch);
+            for (size_t i = 0; i < bands.size(); ++i) device->write(i, bands[i], output);
             const run::Slab picture = scene.input();
             const auto is_row = [&](int64_t made, int64_t expected) {
-                const size_t bytes = samples * size_of(chosen.samples);
-                return std::memcmp(output.pixels().data() + static_cast<size_t>(made) * bytes, picture.at(expected, 0),
-                                   bytes) == 0;
+                const size_t pixel_bytes = picture.pixels.pixel_bytes();
+                const std::byte* const row = &output.made().pixels[static_cast<size_t>(made * kWidth) * pixel_bytes];
+                return std::memcmp(row + 2 * pixel_bytes, picture.at(expected, 2), (kWidth - 2) * pixel_bytes) == 0;
             };
             EXPECT_TRUE(is_row(8, 19) && is_row(19, 8)) << "exchanged";
             for (int64_t row = 9; row < 19; ++row) EXPECT_TRUE(is_row(row, row)) << row;
+            const int64_t num_lost = is_float(chosen.samples) ? 0 : chosen.channels;
+            EXPECT_EQ(output.made().num_lost[16 * kWidth + 1], num_lost);
+            EXPECT_EQ(output.made().all_lost(), num_lost);
         }
         device->compute();
     });
