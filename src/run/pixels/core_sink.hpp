@@ -41,6 +41,8 @@ class CoreSink {
     virtual void count_lost(const Rect& /*core*/, int64_t values) { num_lost_ += values; }
     /// How many values of the network were not finite before they became integers, which cannot say so.
     [[nodiscard]] int64_t num_lost() const { return num_lost_; }
+    /// Called before each pass.
+    void forget_lost() { num_lost_ = 0; }
 
   private:
     int64_t num_lost_ = 0;

@@ -148,6 +148,7 @@ void RankShare::allocate_in_memory(const plan::Point& point, const Team& team, I
 void RankShare::poison_output(const Team& team) const {
     for (const RankShare* share : joined_) share->poison_output(team);
     if (!joined_.empty()) return;
+    cores_->forget_lost();
     if (!own_output_.empty()) poison(own_slab_, 0, 1);
     if (streamed_ != nullptr)
         streamed_->start_pass();
