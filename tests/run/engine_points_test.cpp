@@ -63,18 +63,19 @@ class EnginePoints : public testing::Test {
         return Runner(world_, topology_, study_).run(test::planned(settings, study_, topology_), {});
     }
 
-    record::PointTrace run_faulty(const std::string& options) {
+    record::PointTrace run_faulty(const std::string& options, double timeout_s = 20) {
         config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
         settings.engine = EngineKind::python;
         settings.engine.file = FAULTY_ENGINE;
         settings.worker.options = options;
-        settings.protocol.worker_timeout_s = 20;
+        settings.protocol.worker_timeout_s = timeout_s;
         settings.memory_limit_mib = 64;
         return run(settings);
     }
 
-    void expect_failure(const std::string& options, record::PointStatus status, const std::string& words) {
-        const record::PointTrace trace = run_faulty(options);
+    void expect_failure(const std::string& options, record::PointStatus status, const std::string& words,
+                        double timeout_s = 20) {
+        const record::PointTrace trace = run_faulty(options, timeout_s);
         EXPECT_EQ(trace.status, status) << options;
         EXPECT_THAT(trace.reason, HasSubstr(words)) << options;
     }
@@ -116,7 +117,7 @@ TEST_F(EnginePoints, FailAndTheNextOneRuns) {
     expect_failure("call=crash", record::PointStatus::failed, "the last line of a crash");
     expect_failure("call=crash,from=4", record::PointStatus::failed, "the last line of a crash");
     expect_failure("call=memory", record::PointStatus::oom, "out of memory");
-    expect_failure("call=hang", record::PointStatus::failed, "worker.timeout_s");
+    expect_failure("call=hang", record::PointStatus::failed, "worker.timeout_s", 3);
     config::PointSettings healthy = small_point(network::kind_of<network::DncnnShape>());
     EXPECT_EQ(run(healthy).status, record::PointStatus::ok);
 }
