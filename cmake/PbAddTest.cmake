@@ -59,6 +59,12 @@ function(pb_start_in_order test processors timeout)
     set_tests_properties(${test} PROPERTIES COST ${cost})
 endfunction()
 
+# ctest runs what sets up other tests before all others. Such a test takes every slot. With one slot, tests of one processor
+# would start beside it and take each slot that comes free, and those of several processors would wait until all of them are done.
+function(pb_set_up_alone test)
+    set_tests_properties(${test} PROPERTIES PROCESSORS 1024)
+endfunction()
+
 # Label, processors, time-out and the skip code of one ctest entry (reads ARG_* of the caller).
 macro(pb_describe_test test processors)
     set_tests_properties(${test} PROPERTIES LABELS "${ARG_LABEL}" PROCESSORS ${processors} TIMEOUT ${ARG_TIMEOUT}

@@ -16,8 +16,8 @@ import slurm
 PROGRAM = Path(sys.argv[1]).resolve()
 LAUNCH = Path(__file__).resolve().parents[2] / 'launch'
 NODES_LINE = '#SBATCH --nodes=1 --ntasks-per-node=4 --gpus-per-node=4'
-NUM_POINTS = 24
-# 24 points of at least 4 s each, most of it warm-up: never done within 90 s, however fast the machine, and nothing to be
+NUM_POINTS = 16
+# 16 points of at least 4 s each, most of it warm-up: never done within 60 s, however fast the machine, and nothing to be
 # found in the timings, however busy.
 STUDY = f"""
 name: walltime
@@ -66,8 +66,8 @@ class SlurmTest(unittest.TestCase):
         return [line for line in map(json.loads, lines) if line['type'] == 'point' and line['status'] == 'ok']
 
     def test_a_study_that_outlasts_its_job_goes_on_in_the_next(self):
-        # Slurm sends it up to half a minute early: 60 to 90 s after the start.
-        state, log = self.run_job('--time=3', '--signal=TERM@90', seconds=300)
+        # Slurm sends it up to half a minute early: 30 to 60 s after the start.
+        state, log = self.run_job('--time=2', '--signal=TERM@60', seconds=300)
         self.assertEqual(state, ('FAILED', '5:0'), log + self.slurm.logs())
         self.assertIn('SIGTERM', log)
         first = self.points()

@@ -95,8 +95,9 @@ class EnginesTest(program.ProgramTest):
     def test_failures_are_the_status_of_their_points(self):
         engine = os.path.relpath(FAULTY, self.folder)  # as in a study: relative to its folder
         options = ['call=crash', 'call=raise', 'call=shape', 'load=raise', 'call=memory', 'call=hang']
-        more = f'engine: "python:{engine}"\nworker.timeout_s: 20\nmemory_limit_mib: 64\n'
-        more += f'worker.options: [{", ".join(options)}]\n'
+        more = f'engine: "python:{engine}"\nmemory_limit_mib: 64\ngroups:\n'
+        more += f'  - {{worker.options: [{", ".join(options[:-1])}], worker.timeout_s: 20}}\n'
+        more += '  - {worker.options: call=hang, worker.timeout_s: 3}\n'
         result, points = self.run_study(more, ranks=2)
         self.assertIn(result.returncode, (1, 5), result.stderr + result.stdout)
         found = {point['point']['worker']['options']: (point['status'], point['reason']) for point in points}

@@ -27,7 +27,7 @@ image: {height: 64, width: 64}
 groups:
   - {network: dncnn}
   - {network: unet}
-  - {network: drunet}
+  - {network: dncnn, sigma: 0.2}
 """
 # How often a rank of two comes to a stage in a point: two windows in each of two passes; what is written is an image.
 VISITS = {'gather': 4, 'forward': 4, 'output': 4, 'exchange': 2, 'read': 1, 'write': 1}

@@ -49,7 +49,7 @@ class RankFaults(faulty.FaultyTest):
         """A rank fails while its neighbour waits for border rows: DnCNN exchanges 19 times in each of two passes, and
         the image once more."""
         self.study.write_text(faulty.STUDY.replace('halo: 8', 'halo: exchanged\nengine: native').replace(
-            '  - {network: unet}\n  - {network: drunet}', '  - {network: dncnn, sigma: 0.2}\n  - {network: dncnn, sigma: 0.3}'))
+            '{network: unet}', '{network: dncnn, sigma: 0.3}'))
         second = 2 * 20 + 9
         for action, code, said in (('kill', 137, r'rank 1 with PID \d+ on node \S+ exited on signal 9'),
                                    ('stop', 1, r'rank 0@\S+ .*: .* 2 s .*rank 1@')):

@@ -192,7 +192,8 @@ class Inputs(Stopped, faulty.FaultyTest):
         self.assertEqual(self.states()[:1], ['ok'])
 
     def test_not_a_number_by_overflow(self):
-        """Finite samples for which the network of rank 1 overflows."""
+        """Finite samples for which DRUNet overflows on rank 1."""
+        self.study.write_text(self.study.read_text().replace('{network: dncnn, sigma: 0.2}', '{network: drunet}'))
         image = self.write('a.npy', npy(64, 64, value=lambda row, column: 3e38 if row > 50 else column / 64))
         study = self.with_image(image)
         outcome = self.launch(self.rank(study=study), self.rank(study=study))

@@ -97,7 +97,7 @@ class Tune(program.ProgramTest):
 
     @unittest.skipUnless(INSTALLED, 'needs an engine without carried rows: launch/engines.sh --only onnxruntime')
     def test_each_installed_engine_is_measured(self):
-        image = self.write('photo.png', program.png(512, 512))  # halos exclude the smaller patches
+        image = self.write('photo.png', program.png(320, 320))  # halos exclude the smaller patches
         result = run('tune', image, '--device', 'cpu', '--no-cache', '--output', self.output, '--max-time', 300, timeout=400)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         for engine in INSTALLED:

@@ -7,6 +7,7 @@
 #include "engine/torch/network.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/networks.hpp"
+#include "support/standard_weights.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -79,7 +80,7 @@ class FakePlans final : public FusedPlans {
 /// A network with seeded weights on the CPU, fused by the plans of `behaviour`, or not.
 class Net {
   public:
-    Net(network::NetworkKind kind, Layout layout, Behaviour* behaviour) : weights_(make_seeded_weights(kind, 3, 7)) {
+    Net(network::NetworkKind kind, Layout layout, Behaviour* behaviour) : weights_(test::standard_weights(kind)) {
         Placement placement = placement_of({.layout = layout});
         format_ = placement.format;
         if (behaviour != nullptr)
@@ -103,7 +104,7 @@ class Net {
 
   private:
     c10::InferenceMode inference_;
-    Weights weights_;
+    const Weights& weights_;
     at::MemoryFormat format_ = at::MemoryFormat::ChannelsLast;
     std::shared_ptr<Fusion> fusion_;
     std::optional<Network> network_;

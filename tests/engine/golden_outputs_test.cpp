@@ -89,7 +89,7 @@ void expect_near(const Figures& figures, const Figures& expected) {
         EXPECT_NEAR(figures.samples[i], expected.samples[i], allowed) << "sample " << i;
 }
 
-TEST(GoldenOutputs, AreThoseOfTheTorchEngineInBothLayouts) {
+TEST(GoldenOutputsOfPublishedNetworks, AreThoseOfTheTorchEngineInBothLayouts) {
     const auto all = golden_outputs();
     ASSERT_EQ(all.size(), 6U) << GOLDEN_OUTPUTS;
     for (const Golden& golden : all)
@@ -99,7 +99,7 @@ TEST(GoldenOutputs, AreThoseOfTheTorchEngineInBothLayouts) {
         }
 }
 
-TEST(GoldenOutputs, AreThoseOfTheReferenceEngine) {
+TEST(GoldenOutputsOfPublishedNetworks, AreThoseOfTheReferenceEngine) {
     for (const Golden& golden : golden_outputs()) {
         SCOPED_TRACE(std::string(name_of(golden.kind)) + " " + std::to_string(golden.channels));
         expect_near(run(golden, {.engine = EngineKind::reference}), golden.figures);

@@ -3,6 +3,7 @@
 #include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_weights.hpp"
+#include "support/standard_weights.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"
@@ -262,8 +263,7 @@ TEST(NativeEngine, TakesExtentsThatAreNoMultipleOfATile) {
 
 class NativeNetworks : public testing::TestWithParam<network::NetworkKind> {
   protected:
-    NativeNetworks() : weights_(make_seeded_weights(GetParam(), 3, kSeed)) {}
-    Weights weights_;
+    const Weights& weights_ = test::standard_weights(GetParam());
 };
 
 INSTANTIATE_TEST_SUITE_P(Networks, NativeNetworks,
@@ -330,13 +330,13 @@ TEST(NativeEngine, GivesTheSameBitsInAnyFormForAnyBatchPlaceAndThreads) {
 
 TEST(NativeEngine, GivesTheSameBitsForMapsThatAreWrittenPastTheCache) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 64}, kSeed);
-    const auto values = windows(input_shape(weights, 3, 128, 128));  // maps of 12 MiB; of one window 4 MiB
+    const auto values = windows(input_shape(weights, 9, 64, 64));  // maps of 9 MiB; of one window 1 MiB
     for (const int64_t target : targets()) {
         const OnTarget on(target);
         for (const EngineOptions& native : forms()) {
             const auto denoiser = make_denoiser(weights, native);
-            const auto together = run_some(*denoiser, weights, values, input_shape(weights, 3, 128, 128), 0);
-            const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 128, 128), 2);
+            const auto together = run_some(*denoiser, weights, values, input_shape(weights, 9, 64, 64), 0);
+            const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 64, 64), 8);
             EXPECT_TRUE(std::equal(last.begin(), last.end(), together.end() - static_cast<int64_t>(last.size())))
                 << hwy::TargetName(target) << ", " << text_of(native);
         }

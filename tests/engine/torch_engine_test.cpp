@@ -1,6 +1,7 @@
 #include "network/receptive_field.hpp"
 #include "support/graph_weights.hpp"
 #include "support/networks.hpp"
+#include "support/standard_weights.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/memory_plan.hpp"
@@ -33,8 +34,7 @@ std::vector<float> windows(const Shape& shape) { return random_values(static_cas
 
 class TorchEngine : public testing::TestWithParam<network::NetworkKind> {
   protected:
-    TorchEngine() : weights_(make_seeded_weights(GetParam(), 3, kSeed)) {}
-    Weights weights_;
+    const Weights& weights_ = test::standard_weights(GetParam());
     EngineOptions options_;
 };
 

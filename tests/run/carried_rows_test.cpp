@@ -33,11 +33,11 @@ TEST_F(CarriedRows, GiveTheWholeImageOfDncnn) {
     expect_whole_image(row_point(network::kind_of<network::DncnnShape>(), {83, 45}), {1, 30, 32, 64, 128});
 }
 
-TEST_F(CarriedRows, GiveTheWholeImageOfUnet) {
+TEST_F(CarriedRows, GiveTheWholeImageOfThePublishedUnet) {
     expect_whole_image(row_point(network::kind_of<network::UnetShape>(), {147, 37}), {32, 64, 256});
 }
 
-TEST_F(CarriedRows, GiveTheWholeImageOfDrunet) {
+TEST_F(CarriedRows, GiveTheWholeImageOfThePublishedDrunet) {
     config::PointSettings settings = row_point(network::kind_of<network::DrunetShape>(), {150, 29});
     settings.protocol.verify = config::VerifyMode::off;  // bands of DRUNet with all their context take long
     expect_whole_image(settings, {64});
@@ -64,7 +64,7 @@ TEST_F(CarriedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory) 
 }
 
 TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {
-    config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {400, 64});
+    config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {208, 64});
     settings.halo.kind = config::HaloSetting::Kind::carried;
     settings.patch = 32;
     expect_predicted_memory(settings);

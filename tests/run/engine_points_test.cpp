@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -63,18 +64,19 @@ class EnginePoints : public testing::Test {
         return Runner(world_, topology_, study_).run(test::planned(settings, study_, topology_), {});
     }
 
-    record::PointTrace run_faulty(const std::string& options) {
+    record::PointTrace run_faulty(const std::string& options, double timeout_s = 20) {
         config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
         settings.engine = EngineKind::python;
         settings.engine.file = FAULTY_ENGINE;
         settings.worker.options = options;
-        settings.protocol.worker_timeout_s = 20;
+        settings.protocol.worker_timeout_s = timeout_s;
         settings.memory_limit_mib = 64;
         return run(settings);
     }
 
-    void expect_failure(const std::string& options, record::PointStatus status, const std::string& words) {
-        const record::PointTrace trace = run_faulty(options);
+    void expect_failure(const std::string& options, record::PointStatus status, const std::string& words,
+                        double timeout_s = 20) {
+        const record::PointTrace trace = run_faulty(options, timeout_s);
         EXPECT_EQ(trace.status, status) << options;
         EXPECT_THAT(trace.reason, HasSubstr(words)) << options;
     }
@@ -85,28 +87,46 @@ class EnginePoints : public testing::Test {
     const std::vector<std::pair<EngineKind, std::string>> engines_ = installed_engines();
 };
 
-TEST_F(EnginePoints, PassVerification) {
-    // All networks in the first engine, one in each of the others.
-    for (const auto& [engine, python] : engines_)
-        for (const auto& [network, name] : enum_names(network::NetworkKind{})) {
-            if (engine != engines_.front().first && network != network::kind_of<network::UnetShape>()) continue;
-            config::PointSettings settings = small_point(network);
-            settings.engine = engine;
-            const record::PointTrace trace = run(settings);
-            ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
-            if (!world_.is_root()) continue;
-            EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
-                << name << ": " << testing::PrintToString(trace.verification.reasons);
-            ASSERT_FALSE(trace.point.notes.empty());
-            EXPECT_THAT(trace.point.notes.back(), HasSubstr("ms with the hand-over"));
-            for (const record::RankTrace& rank : trace.ranks) {
-                ASSERT_EQ(rank.round_trip_s.size(), rank.forward_call_s.size());
-                for (size_t i = 0; i < rank.round_trip_s.size(); ++i)
-                    EXPECT_LT(rank.forward_call_s[i], rank.round_trip_s[i]) << "the hand-over takes time";
-            }
-            constexpr int64_t kPythonBytes = int64_t{20} << 20;  // with NumPy and a framework it holds more
-            for (const record::RankTrace& rank : trace.ranks) EXPECT_GT(rank.memory.allocated_peak, kPythonBytes);
+class EnginePointsIn : public EnginePoints, public testing::WithParamInterface<EngineKind> {
+  protected:
+    void SetUp() override {
+        EnginePoints::SetUp();
+        const auto is_asked_for = [](const auto& installed) { return installed.first == GetParam(); };
+        if (!IsSkipped() && std::ranges::none_of(engines_, is_asked_for)) GTEST_SKIP() << "it is not installed";
+    }
+
+    void expect_verified(network::NetworkKind network) {
+        config::PointSettings settings = small_point(network);
+        settings.engine = GetParam();
+        const record::PointTrace trace = run(settings);
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        if (!world_.is_root()) return;
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
+            << testing::PrintToString(trace.verification.reasons);
+        ASSERT_FALSE(trace.point.notes.empty());
+        EXPECT_THAT(trace.point.notes.back(), HasSubstr("ms with the hand-over"));
+        constexpr int64_t kPythonBytes = int64_t{20} << 20;  // with NumPy and a framework it holds more
+        for (const record::RankTrace& rank : trace.ranks) {
+            EXPECT_GT(rank.memory.allocated_peak, kPythonBytes);
+            ASSERT_EQ(rank.round_trip_s.size(), rank.forward_call_s.size());
+            for (size_t i = 0; i < rank.round_trip_s.size(); ++i)
+                EXPECT_LT(rank.forward_call_s[i], rank.round_trip_s[i]) << "the hand-over takes time";
         }
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, EnginePointsIn,
+                         testing::Values(EngineKind::onnxruntime, EngineKind::openvino, EngineKind::pytorch,
+                                         EngineKind::tensorflow, EngineKind::jax),
+                         [](const auto& engine) { return std::string(name_of(engine.param)); });
+
+TEST_P(EnginePointsIn, PassVerification) {
+    // All networks in the first engine, one in each of the others.
+    for (const auto& [network, name] : enum_names(network::NetworkKind{})) {
+        if (GetParam() != engines_.front().first && network != network::kind_of<network::UnetShape>()) continue;
+        SCOPED_TRACE(name);
+        expect_verified(network);
+    }
 }
 
 TEST_F(EnginePoints, FailAndTheNextOneRuns) {
@@ -116,7 +136,7 @@ TEST_F(EnginePoints, FailAndTheNextOneRuns) {
     expect_failure("call=crash", record::PointStatus::failed, "the last line of a crash");
     expect_failure("call=crash,from=4", record::PointStatus::failed, "the last line of a crash");
     expect_failure("call=memory", record::PointStatus::oom, "out of memory");
-    expect_failure("call=hang", record::PointStatus::failed, "worker.timeout_s");
+    expect_failure("call=hang", record::PointStatus::failed, "worker.timeout_s", 3);
     config::PointSettings healthy = small_point(network::kind_of<network::DncnnShape>());
     EXPECT_EQ(run(healthy).status, record::PointStatus::ok);
 }

@@ -52,6 +52,15 @@ config::PointSettings small_point(network::NetworkKind network) {
     return settings;
 }
 
+/// One pass and nothing beside it.
+config::PointSettings single_pass(network::NetworkKind network) {
+    config::PointSettings settings = small_point(network);
+    settings.protocol.min_reps = 1;
+    settings.protocol.forward_calls = 0;
+    settings.protocol.verify = config::VerifyMode::off;
+    return settings;
+}
+
 /// What this process holds of memory files of at least `bytes`, each page divided by the number of processes that have
 /// it.
 double shared_file_bytes(double bytes) {
@@ -112,6 +121,20 @@ class RunPoint : public testing::Test {
         world_.barrier();
     }
 
+    /// By any batch on all ranks, in windows of which the engine native computes what the cores need.
+    void expect_same_bytes_of_native(network::NetworkKind network) {
+        config::PointSettings settings = single_pass(network);
+        settings.engine = EngineKind::native;
+        settings.batch.count = 1;
+        const std::string expected = bytes_alone(settings);
+        for (const int64_t batch : {3, 16}) {
+            SCOPED_TRACE("batch " + std::to_string(batch));
+            settings.batch.count = batch;
+            settings.last_batch = batch == 3 ? config::LastBatch::ragged : config::LastBatch::pad;
+            expect_bytes(settings, expected);
+        }
+    }
+
     /// All ranks together hold one shared copy of the packed weights; one rank alone holds none.
     void expect_one_copy(const config::PointSettings& settings) {
         const auto bytes = static_cast<double>(
@@ -126,38 +149,34 @@ class RunPoint : public testing::Test {
     fs::path folder_;
 };
 
-TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
-    for (const auto network : test::all_networks()) {
-        config::PointSettings settings = small_point(network);
-        settings.protocol.min_reps = 1;
-        settings.protocol.forward_calls = 0;
-        settings.protocol.verify = config::VerifyMode::off;
-        settings.batch.count = 1;
-        const std::string expected = bytes_alone(settings);
-        for (const int64_t batch : {1, 3, 16})
-            for (const int64_t threads : {1, 2}) {
-                SCOPED_TRACE(std::string(name_of(network)) + " batch " + std::to_string(batch) + " threads " +
-                             std::to_string(threads));
-                settings.batch.count = batch;
-                settings.threads.count = threads;
-                settings.last_batch = batch == 3 ? config::LastBatch::ragged : config::LastBatch::pad;
-                expect_bytes(settings, expected);
-            }
-    }
+class RunPointOf : public RunPoint, public testing::WithParamInterface<network::NetworkKind> {};
+
+INSTANTIATE_TEST_SUITE_P(Networks, RunPointOf, testing::ValuesIn(test::all_networks()),
+                         [](const auto& network) { return std::string(name_of(network.param)); });
+
+TEST_P(RunPointOf, GivesTheSameBytesForAnyRanksBatchAndThreads) {
+    config::PointSettings settings = single_pass(GetParam());
+    settings.batch.count = 1;
+    const std::string expected = bytes_alone(settings);
+    for (const int64_t batch : {1, 3, 16})
+        for (const int64_t threads : {1, 2}) {
+            SCOPED_TRACE("batch " + std::to_string(batch) + " threads " + std::to_string(threads));
+            settings.batch.count = batch;
+            settings.threads.count = threads;
+            settings.last_batch = batch == 3 ? config::LastBatch::ragged : config::LastBatch::pad;
+            expect_bytes(settings, expected);
+        }
 }
 
-TEST_F(RunPoint, EveryNetworkIsVerified) {
-    for (const auto network : test::all_networks()) {
-        const record::PointTrace trace = run(small_point(network));
-        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
-        if (world_.is_root()) {
-            EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
-            EXPECT_GT(trace.verification.windows_checked, 0);
-            EXPECT_TRUE(trace.verification.seam_error.has_value());
-            const double predicted = trace.prediction.value().peak_mib;
-            EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted,
-                        0.1 * predicted);
-        }
+TEST_P(RunPointOf, IsVerified) {
+    const record::PointTrace trace = run(small_point(GetParam()));
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    if (world_.is_root()) {
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
+        EXPECT_GT(trace.verification.windows_checked, 0);
+        EXPECT_TRUE(trace.verification.seam_error.has_value());
+        const double predicted = trace.prediction.value().peak_mib;
+        EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted, 0.1 * predicted);
     }
 }
 
@@ -172,49 +191,34 @@ double pixels_of_calls(const plan::Point& point, const record::RankTrace& rank) 
     return static_cast<double>(rank.num_batches) * rank.work_per_call * macs / point.facts().mac_per_pixel;
 }
 
-TEST_F(RunPoint, TheEngineNativeIsVerifiedAndItsPeakIsThePredictedOne) {
-    for (const auto network : {network::kind_of<network::DrunetShape>(), network::kind_of<network::UnetShape>(),
-                               network::kind_of<network::DncnnShape>()}) {
-        config::PointSettings settings = small_point(network);
-        settings.engine = EngineKind::native;
-        settings.threads.count = 2;
-        const record::PointTrace trace = run(settings);
-        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
-        if (!world_.is_root()) continue;
-        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
-        EXPECT_GT(trace.verification.windows_checked, 0);
-        const double predicted = trace.prediction.value().peak_mib;
-        EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted, 1e-3 * predicted);
-        EXPECT_LT(trace.computed_pixels, 0.99 * trace.processed_pixels) << "windows are cropped";
-        double computed = 0;
-        for (const record::RankTrace& rank : trace.ranks) computed += pixels_of_calls(trace.point, rank);
-        EXPECT_NEAR(computed, trace.computed_pixels, 1e-9 * computed);
-    }
+TEST_P(RunPointOf, InTheEngineNativeIsVerifiedAndItsPeakIsThePredictedOne) {
+    config::PointSettings settings = small_point(GetParam());
+    settings.engine = EngineKind::native;
+    settings.threads.count = 2;
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    if (!world_.is_root()) return;
+    EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
+    EXPECT_GT(trace.verification.windows_checked, 0);
+    const double predicted = trace.prediction.value().peak_mib;
+    EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted, 1e-3 * predicted);
+    EXPECT_LT(trace.computed_pixels, 0.99 * trace.processed_pixels) << "windows are cropped";
+    double computed = 0;
+    for (const record::RankTrace& rank : trace.ranks) computed += pixels_of_calls(trace.point, rank);
+    EXPECT_NEAR(computed, trace.computed_pixels, 1e-9 * computed);
 }
 
 TEST_F(RunPoint, CroppedWindowsGiveTheSameBytesForAnyRanksAndBatch) {
-    for (const auto network : {network::kind_of<network::UnetShape>(),
-                               network::kind_of<network::DncnnShape>()}) {  // with a skip and without
-        config::PointSettings settings = small_point(network);
-        settings.engine = EngineKind::native;
-        settings.protocol.min_reps = 1;
-        settings.protocol.forward_calls = 0;
-        settings.protocol.verify = config::VerifyMode::off;
-        settings.batch.count = 1;
-        const std::string expected = bytes_alone(settings);
-        for (const int64_t batch : {3, 16}) {
-            SCOPED_TRACE(std::string(name_of(network)) + " batch " + std::to_string(batch));
-            settings.batch.count = batch;
-            settings.last_batch = batch == 3 ? config::LastBatch::ragged : config::LastBatch::pad;
-            expect_bytes(settings, expected);
-        }
-    }
+    expect_same_bytes_of_native(network::kind_of<network::DncnnShape>());
+}
+
+TEST_F(RunPoint, CroppedWindowsOfThePublishedUnetWithItsSkipsDoSoToo) {
+    expect_same_bytes_of_native(network::kind_of<network::UnetShape>());
 }
 
 TEST_F(RunPoint, RanksOfANodeShareOneCopyOfTheWeightsOfNative) {
-    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
     settings.engine = EngineKind::native;
-    settings.protocol.verify = config::VerifyMode::off;
     const std::string expected = bytes_alone(settings);
     all_.runner.keep_engines();
     expect_bytes(settings, expected);
@@ -222,9 +226,8 @@ TEST_F(RunPoint, RanksOfANodeShareOneCopyOfTheWeightsOfNative) {
 }
 
 TEST_F(RunPoint, RanksThatWorkApartShareOneCopy) {
-    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
     settings.engine = EngineKind::native;
-    settings.protocol.verify = config::VerifyMode::off;
     plan::Topology topology = alone_.topology;
     topology.num_apart = world_.size();
     const plan::Point point = test::planned(settings, all_.study, topology);
@@ -256,7 +259,7 @@ TEST_F(RunPoint, EachRankCountsItsPartOfSharedWeights) {
 
 TEST_F(RunPoint, AFailureWhileWeightsArePackedIsTheStatusOnAllRanks) {
     if (world_.size() == 1) GTEST_SKIP() << "needs two ranks";
-    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
     settings.engine = EngineKind::native;
     for (const auto& [action, status] :
          {std::pair{"memory", record::PointStatus::oom}, std::pair{"throw", record::PointStatus::failed}}) {

@@ -303,7 +303,7 @@ TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
     }
 }
 
-TEST_F(VerificationTest, EveryNetworkIsHeldToItsReference) {
+TEST_F(VerificationTest, EveryPublishedNetworkIsHeldToItsReference) {
     for (const auto network : {network::kind_of<network::DrunetShape>(), network::kind_of<network::UnetShape>()}) {
         config::PointSettings settings = point_with("seed:1");
         settings.network = network;
@@ -443,7 +443,7 @@ fs::path sigma_seeing_drunet(const fs::path& folder) {
     return folder / "sigma.safetensors";
 }
 
-TEST_F(VerificationTest, DrunetSeesTheSigmaThatItIsTold) {
+TEST_F(VerificationTest, PublishedDrunetSeesTheSigmaThatItIsTold) {
     if (world_.is_root()) sigma_seeing_drunet(folder_);
     world_.barrier();
     config::PointSettings settings = small_point();
