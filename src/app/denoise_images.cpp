@@ -30,9 +30,9 @@ config::StudySettings study_settings(const DenoiseArguments& arguments) {
     return study;
 }
 
-std::string describe(const image::ImageFile& file, const std::string& path, int num_ranks) {
+std::string describe(const image::ImageFile& file, const std::string& path) {
     const image::ImageInfo& info = file.info();
-    const std::string text = run::describe_source(path, {info.extent, info.channels, info.dtype}, num_ranks);
+    const std::string text = run::describe_source(path, {info.extent, info.channels, info.dtype});
     return file.num_pages() > 1 ? text + fmt::format(", {} pages", file.num_pages()) : text;
 }
 
@@ -76,14 +76,12 @@ void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
     try {
         run::OpenImage file;
         std::vector<std::string> groups;
-        std::string found;
         run::together(group_.ranks, [&] {
             settings_.image.path = job.input.string();
             file = run::open_pages(settings_.image, pages_);
             groups = find_band_groups(file->info(), bands_, settings_);
-            found = describe(*file, settings_.image.path, group_.ranks.size());
         });
-        run::require_same_images(group_.ranks, found);
+        run::require_same_images(group_.ranks, describe(*file, settings_.image.path), {settings_.image.path});
         if (file->num_pages() > 1) return run_stack(image, file, groups);
         if (!groups.empty()) return run_bands(image, file, groups);
         run_image(image, file);

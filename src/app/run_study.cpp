@@ -83,9 +83,11 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
                          run::Runner& runner) {
     plan::Plan plan;
     std::string images;
+    std::vector<std::filesystem::path> files;
     const auto facts_of = [&](const config::ImageSettings& image) {
         const plan::SourceFacts facts = run::source_facts(image);
-        images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts, world.size());
+        images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts);
+        files.emplace_back(image.path);
         return facts;
     };
     run::together(world, [&] {
@@ -93,7 +95,7 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
             return runner.shape_of(settings, channels);
         });
     });
-    run::require_same_images(world, images);
+    run::require_same_images(world, images, files);
     return plan;
 }
 

@@ -55,10 +55,13 @@ TuneTask task_of(const TuneArguments& arguments) {
     check_can_create(arguments.output);
     TuneTask task{.settings = arguments.settings, .limits = arguments.limits, .max_time_s = arguments.max_time_s};
     task.settings.image.path = lasting_path(arguments.image);
+    const auto take_file = [&](std::string& file) {
+        require_not_input(arguments.output, file);
+        file = lasting_path(file);
+    };
     std::string& weights = task.settings.weights;
-    if (weights != "default" && !weights.starts_with("seed:")) weights = lasting_path(weights);
-    std::string& network = task.settings.network.file;
-    if (!network.empty()) network = lasting_path(network);
+    if (weights != "default" && !weights.starts_with("seed:")) take_file(weights);
+    if (std::string& network = task.settings.network.file; !network.empty()) take_file(network);
     task.limits.memory_limit_mib = task.settings.memory_limit_mib;
     if (!arguments.no_cache) task.cache = cache_folder();
     return task;
@@ -67,8 +70,9 @@ TuneTask task_of(const TuneArguments& arguments) {
 std::vector<std::string> remarks_of(const TuneResult& result, const measure::TuningTrial& best) {
     return {fmt::format("patchbench tune: fastest of {} candidates, found in {:.0f} s", result.trials.size(),
                         result.seconds),
-            fmt::format("the image in {:.3g} s (by a crop of {} pixels a side), {:.3f} dB of PSNR lost against fp32",
-                        *best.job_s, best.edge, std::max(0.0, best.psnr_loss_db.value_or(0))),
+            fmt::format("the image in {:.3g} s (by a crop of {} x {} pixels), {:.3f} dB of PSNR lost against fp32",
+                        *best.job_s, std::min(best.edge, result.image.h), std::min(best.edge, result.image.w),
+                        std::max(0.0, best.psnr_loss_db.value_or(0))),
             "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};
 }
 

@@ -110,12 +110,9 @@ class Search {
     /// Plans a point on the centre of the image, `edge` pixels a side at most; none: on all of it. Collective.
     plan::Point plan_point(const config::PointSettings& settings, std::optional<int64_t> edge) {
         plan::Point point;
-        std::string found;
-        run::together(world_, [&] {
-            point = plan_here(settings, edge);
-            if (facts_) found = run::describe_source(settings.image.path, *facts_, world_.size());
-        });
-        run::require_same_images(world_, found);
+        run::together(world_, [&] { point = plan_here(settings, edge); });
+        const std::string& image = settings.image.path;
+        run::require_same_images(world_, facts_ ? run::describe_source(image, *facts_) : "", {image});
         return point;
     }
 

@@ -77,14 +77,15 @@ std::string sha256_of_file(const std::filesystem::path& file) {
 }
 
 std::string sha256_of_pieces(const std::filesystem::path& file) {
-    constexpr int64_t kPieces = 16, kPieceBytes = int64_t{64} << 10;
+    constexpr int64_t kMostPieces = 1024, kPieceBytes = int64_t{64} << 10;
     std::ifstream stream = open_bytes(file);
     const int64_t size = stream.seekg(0, std::ios::end).tellg();
     Digest digest;
     digest.add(std::as_bytes(std::span(&size, 1)));
     std::vector<char> piece(static_cast<size_t>(std::clamp<int64_t>(size, 0, kPieceBytes)));
-    for (int64_t number = 0; number < kPieces; ++number) {
-        stream.seekg((size - std::ssize(piece)) * number / (kPieces - 1));
+    const int64_t pieces = std::clamp<int64_t>(ceil_div(size, kPieceBytes), 1, kMostPieces);
+    for (int64_t number = 0; number < pieces; ++number) {
+        stream.seekg(number == 0 ? 0 : (size - std::ssize(piece)) * number / (pieces - 1));
         stream.read(piece.data(), std::ssize(piece));
         if (!stream) refuse_unreadable(file);
         digest.add(std::as_bytes(std::span(piece)));

@@ -1,10 +1,13 @@
 #include "run/agreement.hpp"
 
+#include "base/controls.hpp"
+#include "base/sha256.hpp"
 #include "base/user_paths.hpp"
 #include "comm/border_channel.hpp"
 #include "comm/collective_step.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <optional>
 
@@ -23,6 +26,39 @@ record::PointStatus status_of(Attempt::Kind kind) {
         default:
             return record::PointStatus::failed;
     }
+}
+
+void require_same(const comm::Communicator& communicator, const std::string& found) {
+    const std::string root = communicator.broadcast(found);
+    std::optional<std::string> other;
+    if (found != root)
+        other = fmt::format("found {}, but rank 0 found {}: all ranks must read the same files", found, root);
+    if (const auto all = communicator.agree(other)) throw AgreedError(*all, ExitCode::usage);
+}
+
+bool is_same_everywhere(const comm::Communicator& communicator, const std::string& text) {
+    const double differs = communicator.broadcast(text) == text ? 0 : 1;
+    return communicator.max(differs) == 0;
+}
+
+/// The same text for the same files of a host. Empty where one is not there any more.
+std::string places_of(const std::vector<std::filesystem::path>& files) {
+    std::string places = comm::host_name();
+    for (const auto& file : files) {
+        struct stat status {};
+        if (::stat(file.c_str(), &status) != 0) return "";
+        places += fmt::format(" {}:{}", status.st_dev, status.st_ino);
+    }
+    return places;
+}
+
+std::string bytes_of(const std::vector<std::filesystem::path>& files) {
+    constexpr size_t kDigits = 8;  // as people compare them
+    std::string text;
+    for (const auto& file : files)
+        text += fmt::format("{}{} of bytes {}", text.empty() ? "" : "; ", without_controls(file.filename()),
+                            sha256_of_pieces(file).substr(0, kDigits));
+    return text;
 }
 
 }  // namespace
@@ -69,12 +105,13 @@ void together(const comm::Communicator& communicator, const std::function<void()
     agree_on(communicator, attempt(step));
 }
 
-void require_same_images(const comm::Communicator& communicator, const std::string& found) {
-    const std::string root = communicator.broadcast(found);
-    std::optional<std::string> other;
-    if (found != root)
-        other = fmt::format("found {}, but rank 0 found {}: all ranks must read the same files", found, root);
-    if (const auto all = communicator.agree(other)) throw AgreedError(*all, ExitCode::usage);
+void require_same_images(const comm::Communicator& communicator, const std::string& found,
+                         const std::vector<std::filesystem::path>& files) {
+    require_same(communicator, found);
+    if (is_same_everywhere(communicator, places_of(files))) return;
+    std::string bytes;
+    together(communicator, [&] { bytes = bytes_of(files); });
+    require_same(communicator, bytes);
 }
 
 }  // namespace pb::run

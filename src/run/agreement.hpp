@@ -7,8 +7,10 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace pb::run {
 
@@ -48,7 +50,10 @@ void agree_on(const comm::Communicator& communicator, const Attempt& attempt);
 void together(const comm::Communicator& communicator, const std::function<void()>& step);
 
 /// Collective. Unless `found`, the images that this rank is to read, is the same text on all ranks, they throw
-/// AgreedError (usage) with that of each rank that differs from the root: their plans would not fit each other.
-void require_same_images(const comm::Communicator& communicator, const std::string& found);
+/// AgreedError (usage) with that of each rank that differs from the root: their plans would not fit each other. So they
+/// do where `files`, those images, are not the same files and hold other bytes (sha256_of_pieces): the output would be
+/// a mixture.
+void require_same_images(const comm::Communicator& communicator, const std::string& found,
+                         const std::vector<std::filesystem::path>& files);
 
 }  // namespace pb::run

@@ -71,6 +71,17 @@ TEST_F(DifferenceOfBytes, AllowsHalfALevelMoreForHugeValuesAtMost) {
     EXPECT_GT(find({255, 100}, {1, 99.1F * kByte}).excess(tolerance), 1);
 }
 
+// 16 bits are finer than the rounding of a network that makes large values.
+TEST(ErrorScaleTest, AllowsTwiceTheToleranceWhereWhatIsStoredIsFine) {
+    image::Image expected({1, 2}, 1, DType::f32);
+    expected.as<float>()[0] = 53;
+    const Quantisation stored{.rounding = 0.5 / 65535, .limits = image::SampleRange{0, 1}};
+    const double tolerance = kPrecision + stored.rounding;
+    const ErrorScale scale(expected, stored, tolerance);
+    EXPECT_LE(scale.of(1.9 * kPrecision), tolerance);
+    EXPECT_GT(scale.of(2.2 * kPrecision), tolerance);
+}
+
 // What is clipped from the input when it is stored is no change by the network.
 TEST_F(DifferenceOfBytes, AllOfTheChangeIsMissingFromTheInputAsStored) {
     const Difference input = find({255, 90}, {1, 100 * kByte}, {1.5F, 90 * kByte});

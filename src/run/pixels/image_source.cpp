@@ -1,7 +1,6 @@
 #include "run/pixels/image_source.hpp"
 
 #include "base/controls.hpp"
-#include "base/sha256.hpp"
 #include "image/synthetic.hpp"
 #include "run/pixels/file_samples.hpp"
 
@@ -119,13 +118,10 @@ int64_t ImageSource::count_gaps(const Rect& part) {
     return has_gaps() ? pb::image::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
 }
 
-std::string describe_source(const std::string& path, const plan::SourceFacts& facts, int num_ranks) {
+std::string describe_source(const std::string& path, const plan::SourceFacts& facts) {
     const std::string name = without_controls(std::filesystem::path(path).filename());
-    const std::string text = fmt::format("{}: {} rows, {} columns, {} channels of {}", name, facts.extent.h,
-                                         facts.extent.w, facts.channels, name_of(facts.dtype));
-    if (num_ranks == 1 || path.empty()) return text;
-    constexpr size_t kDigits = 8;  // as people compare them
-    return text + ", bytes " + sha256_of_pieces(path).substr(0, kDigits);
+    return fmt::format("{}: {} rows, {} columns, {} channels of {}", name, facts.extent.h, facts.extent.w,
+                       facts.channels, name_of(facts.dtype));
 }
 
 plan::SourceFacts source_facts(const config::ImageSettings& settings) {

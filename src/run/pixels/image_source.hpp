@@ -74,10 +74,8 @@ class ImageSource {
     DType dtype_ = DType::f32;
 };
 
-/// Describes an image by the name of its file, without the folder, its extent, channels and type, and for several
-/// ranks, which compare it, by a digest of its bytes (sha256_of_pieces). Throws UsageError when the file cannot be
-/// read.
-[[nodiscard]] std::string describe_source(const std::string& path, const plan::SourceFacts& facts, int num_ranks);
+/// Describes an image by the name of its file, without the folder, its extent, channels and type. Ranks compare it.
+[[nodiscard]] std::string describe_source(const std::string& path, const plan::SourceFacts& facts);
 
 /// Returns ImageSource::facts() of an image file without reading its samples.
 [[nodiscard]] plan::SourceFacts source_facts(const config::ImageSettings& settings);

@@ -61,7 +61,7 @@ double scale_of(const image::Image& expected) {
 
 ErrorScale::ErrorScale(const image::Image& expected, const Quantisation& stored, double tolerance)
     : divisor_(scale_of(expected)), rounding_(stored.rounding) {
-    if (stored.limits) divisor_ = std::min(divisor_, std::max(1.0, rounding_ / (tolerance - rounding_)));
+    if (stored.limits) divisor_ = std::min(divisor_, std::max(2.0, rounding_ / (tolerance - rounding_)));
 }
 
 double ErrorScale::of(double difference) const {

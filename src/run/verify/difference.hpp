@@ -61,8 +61,8 @@ void clip(image::Image& expected, const std::optional<image::SampleRange>& limit
 
 /// What differences are divided by. A network that makes large values makes large rounding errors, also where its
 /// output is then clipped: the divisor is the largest finite magnitude before that, at least 1. But values that bytes
-/// cannot hold must not hide what is wrong beside them: of integers it allows one more rounding of what is stored, at
-/// most.
+/// cannot hold must not hide what is wrong beside them: of integers it allows one more rounding of what is stored, or
+/// twice the tolerance without it, at most.
 class ErrorScale {
   public:
     /// `expected`: not yet clipped. `tolerance`: of the largest difference, with the rounding of what is stored.

@@ -13,7 +13,7 @@ namespace pb::run {
 
 namespace {
 
-constexpr const char* kAdvice = "with fp16 or untrained weights try bf16 or fp32";
+constexpr const char* kAdvice = "with fp16 or untrained weights try bf16 or fp32, with huge weights engine: torch";
 constexpr int64_t kBand = 256;  // rows that are in memory at a time
 
 void judge(bool input_constant, bool equal, bool output_constant, record::Verification& result) {
