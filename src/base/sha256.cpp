@@ -4,6 +4,7 @@
 #include "base/user_paths.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <openssl/evp.h>
 
