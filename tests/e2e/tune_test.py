@@ -74,7 +74,7 @@ class Tune(program.ProgramTest):
         self.assert_refused(self.tune('--max-time', 0), 2, '--max-time')
         self.assert_refused(self.tune('--max-psnr-loss', -1), 2, '--max-psnr-loss')
         weights = self.write('w.safetensors', (program.REPOSITORY / 'models/drunet_small_color.safetensors').read_bytes())
-        onto_it = run('tune', self.image, *QUICK, '--weights', weights, '--output', weights)
+        onto_it = run('tune', self.image, '--weights', weights, '--output', weights)
         self.assert_refused(onto_it, 2, 'w.safetensors', 'input')
         text = self.write('text.png', 'no image')
         self.assert_refused(run('tune', text, *QUICK), 2, 'text.png')
