@@ -45,8 +45,8 @@ run_tests "$root/build" all
 if [ $quick = 0 ]; then
     launch/setup.sh --preset sanitize --target pb_sanitized_tests
     export UBSAN_OPTIONS=print_stacktrace=1
-    # Left out is what the run before has shown and what others do here, too: a whole UNet or DRUNet, of which there are small
-    # relatives; frameworks, whose processes are called like that of onnxruntime.
+    # The run above has them all. Here whole UNets and DRUNets are left out, of which the same programs run small relatives, and
+    # all frameworks but onnxruntime, whose processes are called in the same way.
     export GTEST_FILTER='-*/unet:*/drunet:*Published*:*/pytorch:*/tensorflow:*/jax'
     # The runtime of GCC 12 takes some thread-local blocks of libraries that were loaded late for those of an old C library, by
     # their address, and the search for leaks then crashes at the end of a program now and then: it is not to look at them.

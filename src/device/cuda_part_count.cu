@@ -26,10 +26,11 @@ __global__ void count_parts(const Bits* __restrict__ bits, PartCount* counts, Pa
     if (found > 0) atomicAdd(&counts[number].not_finite, found);
 }
 
-/// For each part: enough for one that is a whole image, up to what fills a device together with a few others.
-unsigned blocks_for(const BatchView& network, unsigned threads) {
-    constexpr int64_t kMost = 64;
-    return static_cast<unsigned>(std::clamp<int64_t>(ceil_div(network.shape.h * network.shape.w, threads), 1, kMost));
+/// For each part: enough for one that is a whole image, and all together about what fills a device.
+unsigned blocks_for(const BatchView& network, int64_t num_counts, unsigned threads) {
+    constexpr int64_t kFilled = 1024;
+    const int64_t most = std::max<int64_t>(1, kFilled / num_counts);
+    return static_cast<unsigned>(std::clamp<int64_t>(ceil_div(network.shape.h * network.shape.w, threads), 1, most));
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ unsigned blocks_for(const BatchView& network, unsigned threads) {
 void count_not_finite(const BatchView& network, PartCount* counts, int64_t num_counts, void* stream) {
     constexpr unsigned kThreads = 256;
     const DeviceScope scope(network.device.index);
-    const unsigned blocks = blocks_for(network, kThreads);
+    const unsigned blocks = blocks_for(network, num_counts, kThreads);
     with_bits(network, [&]<class Bits>(const Bits* bits) {
         launch_kernel(count_parts<Bits>, static_cast<unsigned>(num_counts) * blocks, kThreads,
                       static_cast<cudaStream_t>(stream), bits, counts, PartValues<Bits>(network), blocks);

@@ -19,7 +19,8 @@ class BandPhases {
   public:
     explicit BandPhases(const BandSchedule& schedule);
 
-    /// 0 to places - 1; none for a step that differs from the one before it, or reads chunks of such a step.
+    /// 0 to places - 1; none for a step that does something else than the steps in the middle of the image, or reads
+    /// other chunks.
     [[nodiscard]] std::optional<int64_t> phase_of(int64_t step) const;
     [[nodiscard]] const Range& steps_with_phase() const { return steps_; }
 

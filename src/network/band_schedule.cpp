@@ -31,15 +31,16 @@ BandSchedule::BandSchedule(const Graph& network, LateGraph computed, const BandS
 void BandSchedule::count_macs() {
     const double band = mac_per_pixel(graph()) * static_cast<double>(shape_.band * shape_.image.w);
     macs_ = macs_of(graph(), computed_, shape_.image.w);
+    std::vector<int64_t> busiest;  // steps
     for (int64_t step = 0; step < num_steps(); ++step) {
         std::vector<Range> rows(graph().size());
         for (size_t i = 0; i < rows.size(); ++i) rows[i] = made(step, i);
         const double part = macs_of(graph(), rows, shape_.image.w) / band;
-        if (part > busiest_part_) {
-            busiest_part_ = part;
-            busiest_step_ = step;
-        }
+        if (part > busiest_part_) busiest.clear();
+        busiest_part_ = std::max(busiest_part_, part);
+        if (part == busiest_part_) busiest.push_back(step);
     }
+    busiest_step_ = busiest[busiest.size() / 2];
 }
 
 BandSchedule::State BandSchedule::state_at(int64_t output_end) const {

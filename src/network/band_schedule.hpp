@@ -51,7 +51,8 @@ class BandSchedule {
     [[nodiscard]] int64_t most_input_rows() const;
     /// Multiply-accumulates of all steps.
     [[nodiscard]] double macs() const { return macs_; }
-    /// The step that computes most, and its part of a whole band of every map: less than 1 only in images of few bands.
+    /// A step that computes most, in the middle of those that compute as much, and its part of a whole band of every
+    /// map: less than 1 only in images of few bands.
     [[nodiscard]] int64_t busiest_step() const { return busiest_step_; }
     [[nodiscard]] double busiest_part() const { return busiest_part_; }
 

@@ -32,13 +32,13 @@ Bands::Bands(const Network& network, const network::BandSchedule& schedule, Runn
 void Bands::run(int64_t step, const void* in, void* out) {
     runner_([&] {
         if (step == 0 || step != next_) carried_->clear();
-        if (step != next_ && step > 0) pretend_before(step);
+        if (step != next_ && step > 0 && !carried_->is_fixed()) pretend_before(step);
         next_ = step + 1;
         const auto phase = phases_ ? phases_->phase_of(step) : std::nullopt;
-        if (phase)
-            replays_->run({in, out, *phase}, [this, step, in, out] { run_step(step, in, out); });
-        else
-            run_step(step, in, out);
+        if (!phase) return run_step(step, in, out);
+        replays_->run({in, out, *phase}, [this, step, in, out] { run_step(step, in, out); });
+        const int64_t layers = std::ssize(network_.memory().steps);
+        tell_layer(layers, layers);
     });
 }
 
@@ -120,7 +120,7 @@ void Bands::store(int64_t step, size_t map) {
         if (values.defined()) carried_->add_chunk(step, map, std::exchange(values, {}));
         return;
     }
-    values = carried_->joined(map, std::move(values));
+    values = carried_->joined(step, map, std::move(values));
     pieces_.held[map] =
         network::piece_of_rows(network_.graph(), map, schedule_.held(step, map), schedule_.shape().image.w);
 }

@@ -26,11 +26,10 @@ at::Tensor join_rows(const std::vector<at::Tensor>& parts) {
     return joined;
 }
 
-/// `rows`, at the beginning of `store`.
-at::Tensor copied_to(const at::Tensor& store, const at::Tensor& rows) {
+/// To the beginning of `store`.
+void copy_to(const at::Tensor& store, const at::Tensor& rows) {
     at::Tensor there = store.slice(2, 0, rows.size(2));
     there.copy_(rows);
-    return there;
 }
 
 }  // namespace
@@ -42,9 +41,8 @@ CarriedRows::CarriedRows(const network::BandSchedule& schedule, const at::Tensor
       is_ring_(network::rings_of(schedule)),
       places_(network::places_of_chunks(schedule)),
       chunks_(is_ring_.size(), std::vector<at::Tensor>(static_cast<size_t>(places_))),
-      kept_(is_ring_.size()),
-      stores_(is_ring_.size()) {
-    if (stays()) make_stores(options);
+      kept_(is_ring_.size()) {
+    if (is_fixed()) make_stores(options);
 }
 
 void CarriedRows::make_stores(const at::TensorOptions& options) {
@@ -58,21 +56,21 @@ void CarriedRows::make_stores(const at::TensorOptions& options) {
         if (is_ring_[map])
             std::ranges::for_each(chunks_[map], make);
         else if (rows[map] > 0)
-            make(stores_[map]);
+            make(kept_[map]);
     }
 }
 
 void CarriedRows::clear() {
+    if (is_fixed()) return;
     std::ranges::fill(kept_, at::Tensor());
-    if (stays()) return;
     for (auto& chunks : chunks_) std::ranges::fill(chunks, at::Tensor());
 }
 
 /// Those of the input are the caller's.
 void CarriedRows::add_chunk(int64_t step, size_t map, at::Tensor made) {
     at::Tensor& chunk = chunks_[map][place_of(step)];
-    if (stays())
-        (void)copied_to(chunk, made);
+    if (is_fixed())
+        copy_to(chunk, made);
     else
         chunk = map == 0 ? made.clone() : std::move(made);
 }
@@ -91,7 +89,7 @@ at::Tensor CarriedRows::rows_of_ring(int64_t step, size_t map, const Range& rows
 }
 
 void CarriedRows::drop_chunks(int64_t step, size_t map) {
-    if (stays()) return;
+    if (is_fixed()) return;
     const int64_t first_row = schedule_.kept(step, map).begin;
     for (int64_t maker = first_step_held(step); maker <= step; ++maker)
         if (schedule_.made(maker, map).end <= first_row) chunks_[map][place_of(maker)].reset();
@@ -99,14 +97,23 @@ void CarriedRows::drop_chunks(int64_t step, size_t map) {
 
 void CarriedRows::keep(size_t map, const at::Tensor& rows) {
     if (rows.size(2) == 0) return;
-    kept_[map] = stays() ? copied_to(stores_[map], rows) : rows.clone(at::MemoryFormat::ChannelsLast);
+    if (is_fixed())
+        copy_to(kept_[map], rows);
+    else
+        kept_[map] = rows.clone(at::MemoryFormat::ChannelsLast);
 }
 
-at::Tensor CarriedRows::joined(size_t map, at::Tensor made) {
-    at::Tensor kept = std::exchange(kept_[map], {});
+at::Tensor CarriedRows::take_kept(int64_t step, size_t map) {
+    if (!is_fixed()) return std::exchange(kept_[map], {});
+    const int64_t rows = schedule_.made(step, map).begin - schedule_.held(step, map).begin;
+    return rows > 0 ? kept_[map].slice(2, 0, rows) : at::Tensor();
+}
+
+at::Tensor CarriedRows::joined(int64_t step, size_t map, at::Tensor made) {
+    at::Tensor kept = take_kept(step, map);
     if (!kept.defined()) return made;
     if (made.defined()) return join_rows({kept, made});
-    return stays() ? kept.clone(at::MemoryFormat::ChannelsLast) : kept;
+    return is_fixed() ? kept.clone(at::MemoryFormat::ChannelsLast) : kept;
 }
 
 }  // namespace pb::engine::torch_engine

@@ -16,6 +16,9 @@ class CarriedRows {
     CarriedRows(const network::BandSchedule& schedule, const at::TensorOptions& options, network::RowMemory memory);
 
     [[nodiscard]] bool is_ring(size_t map) const { return is_ring_[map]; }
+    /// In fixed memory rows are where the step says, whatever was done before: the host remembers nothing of a step,
+    /// and a replayed one leaves no other trace than an enqueued one.
+    [[nodiscard]] bool is_fixed() const { return memory_ == network::RowMemory::fixed; }
     /// Gives up all rows.
     void clear();
 
@@ -26,14 +29,15 @@ class CarriedRows {
     /// Gives up the chunks of which no row is kept after `step`.
     void drop_chunks(int64_t step, size_t map);
 
-    /// Copies the last rows of a map that is no ring.
+    /// Copies the last rows of a map that is no ring, for the next step.
     void keep(size_t map, const at::Tensor& rows);
     /// All rows of such a map in a step: those kept, which are given up, and `made`, undefined where there are none.
-    [[nodiscard]] at::Tensor joined(size_t map, at::Tensor made);
+    [[nodiscard]] at::Tensor joined(int64_t step, size_t map, at::Tensor made);
 
   private:
     void make_stores(const at::TensorOptions& options);
-    [[nodiscard]] bool stays() const { return memory_ == network::RowMemory::fixed; }
+    /// Undefined where there are none.
+    [[nodiscard]] at::Tensor take_kept(int64_t step, size_t map);
     [[nodiscard]] size_t place_of(int64_t step) const { return static_cast<size_t>(step % places_); }
     [[nodiscard]] int64_t first_step_held(int64_t step) const;
 
@@ -42,8 +46,7 @@ class CarriedRows {
     std::vector<bool> is_ring_;
     int64_t places_;
     std::vector<std::vector<at::Tensor>> chunks_;  // by operation and place; undefined where there is none
-    std::vector<at::Tensor> kept_;                 // by operation; undefined where none are kept
-    std::vector<at::Tensor> stores_;               // by operation: fixed memory for them
+    std::vector<at::Tensor> kept_;                 // by operation: those kept, or fixed memory for them
 };
 
 }  // namespace pb::engine::torch_engine

@@ -45,7 +45,10 @@ std::string dotted(int major, int minor, int patch) { return fmt::format("{}.{}.
 /// On one stream.
 class CudaReplays final : public Replays {
   public:
-    CudaReplays(std::shared_ptr<CudaBackend> cuda, device::Stream& stream) : cuda_(std::move(cuda)), stream_(stream) {}
+    /// Resets the allocator's peaks, from which the bytes of captured work are told.
+    CudaReplays(std::shared_ptr<CudaBackend> cuda, device::Stream& stream) : cuda_(std::move(cuda)), stream_(stream) {
+        reset_cuda_peaks(stream.device().index);
+    }
     void run(const ReplayKey& key, const std::function<void()>& work) override { cuda_->repeat(key, stream_, work); }
     [[nodiscard]] int64_t captured_bytes() const override { return cuda_->captured_bytes(); }
 

@@ -29,8 +29,8 @@ struct DeviceTraits {
 struct SlotMemory {
     std::byte* in = nullptr;
     const std::byte* out = nullptr;
-    /// Of the core of each window, counted before its values became samples. Null: samples lose nothing, or there are
-    /// none.
+    /// Of the core of each window, counted before its values became samples. Null, or counts of 0: samples lose
+    /// nothing.
     const device::PartCount* cores = nullptr;
 };
 
