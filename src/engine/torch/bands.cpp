@@ -25,14 +25,13 @@ Bands::Bands(const Network& network, const network::BandSchedule& schedule, Runn
       pieces_(network_.graph().size()),
       is_kept_(network_.graph().size()) {
     if (replays_) phases_.emplace(schedule);
-    const auto memory = replays_ ? network::RowMemory::fixed : network::RowMemory::own;
-    runner_([&] { carried_.emplace(schedule, network_.options(), memory); });
+    runner_([&] { carried_ = replays_ ? make_fixed_rows(schedule, network_.options()) : make_own_rows(schedule); });
 }
 
 void Bands::run(int64_t step, const void* in, void* out) {
     runner_([&] {
         if (step == 0 || step != next_) carried_->clear();
-        if (step != next_ && step > 0 && !carried_->is_fixed()) pretend_before(step);
+        if (step != next_ && step > 0 && !replays_) pretend_before(step);
         next_ = step + 1;
         const auto phase = phases_ ? phases_->phase_of(step) : std::nullopt;
         if (!phase) return run_step(step, in, out);

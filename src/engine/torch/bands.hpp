@@ -50,7 +50,7 @@ class Bands final : public BandPass, public LayerReport {
     int64_t next_ = 0;           // step
     PieceMaps pieces_;           // of a step
     std::vector<bool> is_kept_;  // in this step already
-    std::optional<CarriedRows> carried_;
+    std::unique_ptr<CarriedRows> carried_;
 };
 
 }  // namespace pb::engine::torch_engine

@@ -26,94 +26,121 @@ at::Tensor join_rows(const std::vector<at::Tensor>& parts) {
     return joined;
 }
 
-/// To the beginning of `store`.
-void copy_to(const at::Tensor& store, const at::Tensor& rows) {
-    at::Tensor there = store.slice(2, 0, rows.size(2));
-    there.copy_(rows);
-}
+at::Tensor copy_of(const at::Tensor& rows) { return rows.clone(at::MemoryFormat::ChannelsLast); }
+
+class OwnRows final : public CarriedRows {
+  public:
+    explicit OwnRows(const network::BandSchedule& schedule)
+        : CarriedRows(schedule),
+          chunks_(schedule.graph().size(), std::vector<at::Tensor>(static_cast<size_t>(places()))),
+          kept_(schedule.graph().size()) {}
+
+    void clear() override {
+        std::ranges::fill(kept_, at::Tensor());
+        for (auto& chunks : chunks_) std::ranges::fill(chunks, at::Tensor());
+    }
+
+    /// Those of the input are the caller's.
+    void add_chunk(int64_t step, size_t map, at::Tensor made) override {
+        chunks_[map][place_of(step)] = map == 0 ? copy_of(made) : std::move(made);
+    }
+
+    void drop_chunks(int64_t step, size_t map) override {
+        const int64_t first_row = schedule().kept(step, map).begin;
+        for (int64_t maker = first_held(step); maker <= step; ++maker)
+            if (schedule().made(maker, map).end <= first_row) chunks_[map][place_of(maker)].reset();
+    }
+
+    void keep(size_t map, const at::Tensor& rows) override {
+        if (rows.size(2) > 0) kept_[map] = copy_of(rows);
+    }
+
+    at::Tensor joined(int64_t /*step*/, size_t map, at::Tensor made) override {
+        at::Tensor kept = std::exchange(kept_[map], {});
+        if (!kept.defined()) return made;
+        return made.defined() ? join_rows({kept, made}) : kept;
+    }
+
+  private:
+    [[nodiscard]] const at::Tensor& chunk_of(int64_t step, size_t map) const override {
+        return chunks_[map][place_of(step)];
+    }
+
+    std::vector<std::vector<at::Tensor>> chunks_;  // by operation and place; undefined where there is none
+    std::vector<at::Tensor> kept_;                 // by operation; undefined where none are kept
+};
+
+class FixedRows final : public CarriedRows {
+  public:
+    FixedRows(const network::BandSchedule& schedule, const at::TensorOptions& options)
+        : CarriedRows(schedule), stores_(make_stores(options)) {}
+
+    void clear() override {}
+
+    void add_chunk(int64_t step, size_t map, at::Tensor made) override {
+        first_rows(chunk_of(step, map), made.size(2)).copy_(made);
+    }
+
+    void drop_chunks(int64_t /*step*/, size_t /*map*/) override {}
+
+    void keep(size_t map, const at::Tensor& rows) override {
+        if (rows.size(2) > 0) first_rows(stores_[map].front(), rows.size(2)).copy_(rows);
+    }
+
+    at::Tensor joined(int64_t step, size_t map, at::Tensor made) override {
+        const int64_t num_kept = schedule().made(step, map).begin - schedule().held(step, map).begin;
+        if (num_kept == 0) return made;
+        const at::Tensor kept = first_rows(stores_[map].front(), num_kept);
+        return made.defined() ? join_rows({kept, made}) : copy_of(kept);
+    }
+
+  private:
+    using Stores = std::vector<std::vector<at::Tensor>>;  // by operation; of a ring one for each place
+
+    static at::Tensor first_rows(const at::Tensor& store, int64_t count) { return store.slice(2, 0, count); }
+
+    [[nodiscard]] Stores make_stores(const at::TensorOptions& options) const {
+        const std::vector<int64_t> rows = network::rows_stored(schedule());
+        Stores stores(rows.size());
+        for (size_t map = 0; map < rows.size(); ++map) {
+            const auto& shape = schedule().graph().shape(map);
+            const int64_t width = schedule().shape().image.w / shape.scale;
+            for (int64_t place = 0; place < (is_ring(map) ? places() : 1) && rows[map] > 0; ++place)
+                stores[map].push_back(
+                    at::empty({1, shape.channels, rows[map], width}, options, at::MemoryFormat::ChannelsLast));
+        }
+        return stores;
+    }
+
+    [[nodiscard]] const at::Tensor& chunk_of(int64_t step, size_t map) const override {
+        return stores_[map][place_of(step)];
+    }
+
+    const Stores stores_;
+};
 
 }  // namespace
 
-CarriedRows::CarriedRows(const network::BandSchedule& schedule, const at::TensorOptions& options,
-                         network::RowMemory memory)
-    : schedule_(schedule),
-      memory_(memory),
-      is_ring_(network::rings_of(schedule)),
-      places_(network::places_of_chunks(schedule)),
-      chunks_(is_ring_.size(), std::vector<at::Tensor>(static_cast<size_t>(places_))),
-      kept_(is_ring_.size()) {
-    if (is_fixed()) make_stores(options);
-}
-
-void CarriedRows::make_stores(const at::TensorOptions& options) {
-    const std::vector<int64_t> rows = network::rows_stored(schedule_);
-    for (size_t map = 0; map < rows.size(); ++map) {
-        const auto& shape = schedule_.graph().shape(map);
-        const auto make = [&](at::Tensor& store) {
-            store = at::empty({1, shape.channels, rows[map], schedule_.shape().image.w / shape.scale}, options,
-                              at::MemoryFormat::ChannelsLast);
-        };
-        if (is_ring_[map])
-            std::ranges::for_each(chunks_[map], make);
-        else if (rows[map] > 0)
-            make(kept_[map]);
-    }
-}
-
-void CarriedRows::clear() {
-    if (is_fixed()) return;
-    std::ranges::fill(kept_, at::Tensor());
-    for (auto& chunks : chunks_) std::ranges::fill(chunks, at::Tensor());
-}
-
-/// Those of the input are the caller's.
-void CarriedRows::add_chunk(int64_t step, size_t map, at::Tensor made) {
-    at::Tensor& chunk = chunks_[map][place_of(step)];
-    if (is_fixed())
-        copy_to(chunk, made);
-    else
-        chunk = map == 0 ? made.clone() : std::move(made);
-}
-
-int64_t CarriedRows::first_step_held(int64_t step) const { return std::max<int64_t>(0, step - places_ + 1); }
+CarriedRows::CarriedRows(const network::BandSchedule& schedule)
+    : schedule_(schedule), is_ring_(network::rings_of(schedule)), places_(network::places_of_chunks(schedule)) {}
 
 at::Tensor CarriedRows::rows_of_ring(int64_t step, size_t map, const Range& rows) const {
     std::vector<at::Tensor> parts;
-    for (int64_t maker = first_step_held(step); maker <= step; ++maker) {
+    for (int64_t maker = first_held(step); maker <= step; ++maker) {
         const Range made = schedule_.made(maker, map);
         const Range part{std::max(rows.begin, made.begin), std::min(rows.end, made.end)};
         if (part.size() > 0)
-            parts.push_back(chunks_[map][place_of(maker)].slice(2, part.begin - made.begin, part.end - made.begin));
+            parts.push_back(chunk_of(maker, map).slice(2, part.begin - made.begin, part.end - made.begin));
     }
     return parts.size() == 1 ? parts.front() : join_rows(parts);
 }
 
-void CarriedRows::drop_chunks(int64_t step, size_t map) {
-    if (is_fixed()) return;
-    const int64_t first_row = schedule_.kept(step, map).begin;
-    for (int64_t maker = first_step_held(step); maker <= step; ++maker)
-        if (schedule_.made(maker, map).end <= first_row) chunks_[map][place_of(maker)].reset();
+std::unique_ptr<CarriedRows> make_own_rows(const network::BandSchedule& schedule) {
+    return std::make_unique<OwnRows>(schedule);
 }
 
-void CarriedRows::keep(size_t map, const at::Tensor& rows) {
-    if (rows.size(2) == 0) return;
-    if (is_fixed())
-        copy_to(kept_[map], rows);
-    else
-        kept_[map] = rows.clone(at::MemoryFormat::ChannelsLast);
-}
-
-at::Tensor CarriedRows::take_kept(int64_t step, size_t map) {
-    if (!is_fixed()) return std::exchange(kept_[map], {});
-    const int64_t rows = schedule_.made(step, map).begin - schedule_.held(step, map).begin;
-    return rows > 0 ? kept_[map].slice(2, 0, rows) : at::Tensor();
-}
-
-at::Tensor CarriedRows::joined(int64_t step, size_t map, at::Tensor made) {
-    at::Tensor kept = take_kept(step, map);
-    if (!kept.defined()) return made;
-    if (made.defined()) return join_rows({kept, made});
-    return is_fixed() ? kept.clone(at::MemoryFormat::ChannelsLast) : kept;
+std::unique_ptr<CarriedRows> make_fixed_rows(const network::BandSchedule& schedule, const at::TensorOptions& options) {
+    return std::make_unique<FixedRows>(schedule, options);
 }
 
 }  // namespace pb::engine::torch_engine

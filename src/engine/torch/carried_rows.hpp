@@ -6,47 +6,57 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <memory>
 #include <vector>
 
 namespace pb::engine::torch_engine {
 
 class CarriedRows {
   public:
-    /// `schedule` must outlive it. Fixed memory is allocated here.
-    CarriedRows(const network::BandSchedule& schedule, const at::TensorOptions& options, network::RowMemory memory);
+    virtual ~CarriedRows() = default;
 
     [[nodiscard]] bool is_ring(size_t map) const { return is_ring_[map]; }
-    /// In fixed memory rows are where the step says, whatever was done before: the host remembers nothing of a step,
-    /// and a replayed one leaves no other trace than an enqueued one.
-    [[nodiscard]] bool is_fixed() const { return memory_ == network::RowMemory::fixed; }
     /// Gives up all rows.
-    void clear();
+    virtual void clear() = 0;
 
     /// Adds the rows of a ring that `step` made.
-    void add_chunk(int64_t step, size_t map, at::Tensor made);
+    virtual void add_chunk(int64_t step, size_t map, at::Tensor made) = 0;
     /// Rows of a ring, the last of which `step` made, or an earlier one.
     [[nodiscard]] at::Tensor rows_of_ring(int64_t step, size_t map, const Range& rows) const;
     /// Gives up the chunks of which no row is kept after `step`.
-    void drop_chunks(int64_t step, size_t map);
+    virtual void drop_chunks(int64_t step, size_t map) = 0;
 
     /// Copies the last rows of a map that is no ring, for the next step.
-    void keep(size_t map, const at::Tensor& rows);
+    virtual void keep(size_t map, const at::Tensor& rows) = 0;
     /// All rows of such a map in a step: those kept, which are given up, and `made`, undefined where there are none.
-    [[nodiscard]] at::Tensor joined(int64_t step, size_t map, at::Tensor made);
+    [[nodiscard]] virtual at::Tensor joined(int64_t step, size_t map, at::Tensor made) = 0;
+
+  protected:
+    /// `schedule` must outlive it.
+    explicit CarriedRows(const network::BandSchedule& schedule);
+
+    [[nodiscard]] const network::BandSchedule& schedule() const { return schedule_; }
+    [[nodiscard]] int64_t places() const { return places_; }
+    /// Where the chunk of a step is.
+    [[nodiscard]] size_t place_of(int64_t step) const { return static_cast<size_t>(step % places_); }
+    /// The first step whose chunks can be there after `step`.
+    [[nodiscard]] int64_t first_held(int64_t step) const { return std::max<int64_t>(0, step - places_ + 1); }
+    /// At its first row; it may be longer than what the step made.
+    [[nodiscard]] virtual const at::Tensor& chunk_of(int64_t step, size_t map) const = 0;
 
   private:
-    void make_stores(const at::TensorOptions& options);
-    /// Undefined where there are none.
-    [[nodiscard]] at::Tensor take_kept(int64_t step, size_t map);
-    [[nodiscard]] size_t place_of(int64_t step) const { return static_cast<size_t>(step % places_); }
-    [[nodiscard]] int64_t first_step_held(int64_t step) const;
-
     const network::BandSchedule& schedule_;
-    network::RowMemory memory_;
     std::vector<bool> is_ring_;
     int64_t places_;
-    std::vector<std::vector<at::Tensor>> chunks_;  // by operation and place; undefined where there is none
-    std::vector<at::Tensor> kept_;                 // by operation: those kept, or fixed memory for them
 };
+
+/// In tensors of their own, as they were made.
+[[nodiscard]] std::unique_ptr<CarriedRows> make_own_rows(const network::BandSchedule& schedule);
+
+/// Copied into memory that is allocated here and stays where it is (Note [Phases of steps]). The host remembers nothing
+/// of a step: one that is replayed leaves behind what an enqueued one does.
+[[nodiscard]] std::unique_ptr<CarriedRows> make_fixed_rows(const network::BandSchedule& schedule,
+                                                           const at::TensorOptions& options);
 
 }  // namespace pb::engine::torch_engine
