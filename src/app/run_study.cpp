@@ -87,7 +87,7 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
     const auto facts_of = [&](const config::ImageSettings& image) {
         const plan::SourceFacts facts = run::source_facts(image);
         images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts);
-        if (std::ranges::count(files, image.path) == 0) files.emplace_back(image.path);
+        if (std::ranges::count(files, std::filesystem::path(image.path)) == 0) files.emplace_back(image.path);
         return facts;
     };
     run::together(world, [&] {
