@@ -130,7 +130,8 @@ class TorchCudaBackend final : public CudaBackend {
         graphs_.emplace(key_of(in, out), captured(stream, work));
     }
 
-    /// Peaks are not reset: a pass that is measured goes on. The capture takes what the first call took.
+    /// Peaks are not reset: a pass that is measured goes on. Before the first capture the allocator gives back what
+    /// enqueued work has left, since the graphs' pool cannot use it.
     void repeat(const ReplayKey& key, device::Stream& stream, const std::function<void()>& work) override {
         if (seen_.insert(key).second) return run_on(stream, work);
         auto found = graphs_.find(key);
