@@ -30,7 +30,7 @@ double Difference::excess(const Tolerance& tolerance) const {
 
 std::string to_text(const Difference& difference, const Tolerance& tolerance) {
     const std::optional<Change>& change = difference.change;
-    const std::string text =
+    std::string text =
         fmt::format("by {:.4g}, rms {:.4g} (tolerance {:.4g}, rms {:.4g})", difference.largest, difference.rms,
                     tolerance.largest, change ? tolerance.rms_where(change->rms) : tolerance.rms);
     if (!change) return text;
