@@ -89,6 +89,8 @@ class Search {
 
     TuneResult run() {
         plan::Point whole = plan_point(base_, std::nullopt);
+        const std::string& image = base_.image.path;
+        run::require_same_images(world_, facts_ ? run::describe_source(image, *facts_) : "", {image});
         result_.image = whole.source.extent;
         find_halo(whole);
         run::together(world_, [&] {
@@ -111,10 +113,6 @@ class Search {
     plan::Point plan_point(const config::PointSettings& settings, std::optional<int64_t> edge) {
         plan::Point point;
         run::together(world_, [&] { point = plan_here(settings, edge); });
-        if (!std::exchange(images_are_compared_, true)) {
-            const std::string& image = settings.image.path;
-            run::require_same_images(world_, facts_ ? run::describe_source(image, *facts_) : "", {image});
-        }
         return point;
     }
 
@@ -218,7 +216,6 @@ class Search {
     run::Runner runner_;
     config::PointSettings base_;
     std::optional<plan::SourceFacts> facts_;
-    bool images_are_compared_ = false;
     measure::TuningTimes times_;
     run::Stopwatch watch_;
     bool is_over_ = false;  // interrupted, or out of time

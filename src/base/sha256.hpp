@@ -14,8 +14,8 @@ namespace pb {
 /// As `sha256_of`, read in pieces: any size. Throws UsageError when the file cannot be read.
 [[nodiscard]] std::string sha256_of_file(const std::filesystem::path& file);
 
-/// Of the size of a file and of 1024 pieces of 64 KiB, evenly spread from its first byte to its last: of all bytes of a
-/// file of 64 MiB or less. Throws UsageError as above.
+/// The digest of a file's size and of 1024 pieces of 64 KiB, which are spread evenly from its first byte to its last.
+/// It covers all bytes of a file of 64 MiB or less. Throws UsageError as above.
 [[nodiscard]] std::string sha256_of_pieces(const std::filesystem::path& file);
 
 }  // namespace pb

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <span>
-#include <type_traits>
 
 namespace pb::device {
 namespace {

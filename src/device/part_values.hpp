@@ -22,7 +22,7 @@ struct PartValues {
         channel_stride = is_last ? 1 : h * w;
     }
 
-    /// Of one pixel; those of a part are numbered row by row.
+    /// Counts the values of one pixel. The pixels of a part are numbered row by row.
     [[nodiscard]] constexpr uint32_t count_not_finite(const Bits* values, int64_t image, const Rect& part,
                                                       int64_t pixel) const {
         const int64_t row = part.row + pixel / part.extent.w, column = part.column + pixel % part.extent.w;

@@ -84,7 +84,7 @@ class BandCounter {
         return bytes;
     }
 
-    /// Of `bytes` of rows that stay: those that are not in a store.
+    /// Returns `bytes` of rows that stay from step to step, or 0 where these lie in a store.
     [[nodiscard]] int64_t in_own_tensor(int64_t bytes) const { return row_memory_ == RowMemory::own ? bytes : 0; }
 
     [[nodiscard]] int64_t bytes_of(size_t map, const Range& rows) const {

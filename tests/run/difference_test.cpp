@@ -40,7 +40,8 @@ class DifferenceOfBytes : public testing::Test {
     Difference find(std::array<uint8_t, 2> stored, const Pair& expected, const Pair& noisy = {0, 0},
                     int64_t width = kExtent.w) {
         for (size_t i = 0; i < memory_.size(); ++i) memory_[i] = std::byte{stored.at(i % 2)};
-        return find_difference(*sink_, {{0, 0, {1, width}}, repeated(expected, width), repeated(noisy, width)},
+        return find_difference(*sink_,
+                               {{0, 0, {1, width}}, repeated(expected, width), [&] { return repeated(noisy, width); }},
                                {kPrecision + rounding(), 1, 0, 0});
     }
     [[nodiscard]] double rounding() const { return sink_->quantisation().rounding; }

@@ -1,7 +1,5 @@
 #include "engine/torch/bands.hpp"
 
-#include <ATen/ops/empty.h>
-
 #include <utility>
 
 namespace pb::engine::torch_engine {
@@ -58,21 +56,16 @@ void Bands::pretend_before(int64_t step) {
         const Range kept = schedule_.kept(step - 1, map);
         if (kept.size() == 0) continue;
         if (!carried_->is_ring(map)) {
-            carried_->keep(map, zeros(map, kept));
+            carried_->keep(map, zeros(map, kept.size()));
             continue;
         }
         for (int64_t maker = step - 1; maker >= 0 && schedule_.made(maker, map).end > kept.begin; --maker)
-            carried_->add_chunk(maker, map, zeros(map, schedule_.made(maker, map)));
+            carried_->add_chunk(maker, map, zeros(map, schedule_.made(maker, map).size()));
     }
 }
 
-at::Tensor Bands::zeros(size_t map, const Range& rows) const {
-    const network::Graph& graph = network_.graph();
-    const network::Piece piece = network::piece_of_rows(graph, map, rows, schedule_.shape().image.w);
-    at::Tensor zeros = at::empty({1, graph.shape(map).channels, rows.size(), piece.columns.size()}, network_.options(),
-                                 at::MemoryFormat::ChannelsLast);
-    zeros.zero_();
-    return zeros;
+at::Tensor Bands::zeros(size_t map, int64_t rows) const {
+    return empty_rows(schedule_, map, rows, network_.options()).zero_();
 }
 
 void Bands::run_layers(int64_t step, at::Tensor& out) {

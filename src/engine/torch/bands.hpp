@@ -39,7 +39,7 @@ class Bands final : public BandPass, public LayerReport {
     void keep(int64_t step, size_t map);
     /// Gives up the others, after their last reader.
     void retire(int64_t step, size_t map);
-    [[nodiscard]] at::Tensor zeros(size_t map, const Range& rows) const;
+    [[nodiscard]] at::Tensor zeros(size_t map, int64_t rows) const;
 
     Network network_;  // of the schedule's graph
     const network::BandSchedule& schedule_;

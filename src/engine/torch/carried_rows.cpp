@@ -51,9 +51,7 @@ class OwnRows final : public CarriedRows {
             if (schedule().made(maker, map).end <= first_row) chunks_[map][place_of(maker)].reset();
     }
 
-    void keep(size_t map, const at::Tensor& rows) override {
-        if (rows.size(2) > 0) kept_[map] = copy_of(rows);
-    }
+    void keep(size_t map, const at::Tensor& rows) override { kept_[map] = copy_of(rows); }
 
     at::Tensor joined(int64_t /*step*/, size_t map, at::Tensor made) override {
         at::Tensor kept = std::exchange(kept_[map], {});
@@ -84,7 +82,7 @@ class FixedRows final : public CarriedRows {
     void drop_chunks(int64_t /*step*/, size_t /*map*/) override {}
 
     void keep(size_t map, const at::Tensor& rows) override {
-        if (rows.size(2) > 0) first_rows(stores_[map].front(), rows.size(2)).copy_(rows);
+        first_rows(stores_[map].front(), rows.size(2)).copy_(rows);
     }
 
     at::Tensor joined(int64_t step, size_t map, at::Tensor made) override {
@@ -102,13 +100,9 @@ class FixedRows final : public CarriedRows {
     [[nodiscard]] Stores make_stores(const at::TensorOptions& options) const {
         const std::vector<int64_t> rows = network::rows_stored(schedule());
         Stores stores(rows.size());
-        for (size_t map = 0; map < rows.size(); ++map) {
-            const auto& shape = schedule().graph().shape(map);
-            const int64_t width = schedule().shape().image.w / shape.scale;
+        for (size_t map = 0; map < rows.size(); ++map)
             for (int64_t place = 0; place < (is_ring(map) ? places() : 1) && rows[map] > 0; ++place)
-                stores[map].push_back(
-                    at::empty({1, shape.channels, rows[map], width}, options, at::MemoryFormat::ChannelsLast));
-        }
+                stores[map].push_back(empty_rows(schedule(), map, rows[map], options));
         return stores;
     }
 
@@ -133,6 +127,13 @@ at::Tensor CarriedRows::rows_of_ring(int64_t step, size_t map, const Range& rows
             parts.push_back(chunk_of(maker, map).slice(2, part.begin - made.begin, part.end - made.begin));
     }
     return parts.size() == 1 ? parts.front() : join_rows(parts);
+}
+
+at::Tensor empty_rows(const network::BandSchedule& schedule, size_t map, int64_t rows,
+                      const at::TensorOptions& options) {
+    const network::MapShape& shape = schedule.graph().shape(map);
+    return at::empty({1, shape.channels, rows, schedule.shape().image.w / shape.scale}, options,
+                     at::MemoryFormat::ChannelsLast);
 }
 
 std::unique_ptr<CarriedRows> make_own_rows(const network::BandSchedule& schedule) {

@@ -27,7 +27,7 @@ class CarriedRows {
     /// Gives up the chunks of which no row is kept after `step`.
     virtual void drop_chunks(int64_t step, size_t map) = 0;
 
-    /// Copies the last rows of a map that is no ring, for the next step.
+    /// Copies the last rows, one at least, of a map that is no ring, for the next step.
     virtual void keep(size_t map, const at::Tensor& rows) = 0;
     /// All rows of such a map in a step: those kept, which are given up, and `made`, undefined where there are none.
     [[nodiscard]] virtual at::Tensor joined(int64_t step, size_t map, at::Tensor made) = 0;
@@ -50,6 +50,10 @@ class CarriedRows {
     std::vector<bool> is_ring_;
     int64_t places_;
 };
+
+/// Room for rows of a map; they hold anything.
+[[nodiscard]] at::Tensor empty_rows(const network::BandSchedule& schedule, size_t map, int64_t rows,
+                                    const at::TensorOptions& options);
 
 /// In tensors of their own, as they were made.
 [[nodiscard]] std::unique_ptr<CarriedRows> make_own_rows(const network::BandSchedule& schedule);

@@ -29,8 +29,7 @@ struct DeviceTraits {
 struct SlotMemory {
     std::byte* in = nullptr;
     const std::byte* out = nullptr;
-    /// Of the core of each window, counted before its values became samples. Null, or counts of 0: samples lose
-    /// nothing.
+    /// One count for the core of each window: values that were lost when they became samples. Null: none are.
     const device::PartCount* cores = nullptr;
 };
 

@@ -122,7 +122,7 @@ Difference find_difference(CoreSink& output, Expected expected, const Tolerance&
     if (std::isnan(found.largest)) return found;
     found.rms = std::sqrt(mean_product(denoised, written, denoised, written, scale));
     if (tolerance.goes_by_change() && count_samples(written) >= kFewSamples)
-        found.change = find_change(written, output.as_stored(expected.part, expected.noisy), denoised, scale);
+        found.change = find_change(written, output.as_stored(expected.part, expected.read_noisy()), denoised, scale);
     return found;
 }
 

@@ -5,6 +5,7 @@
 #include "run/pixels/core_sink.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,10 +28,12 @@ struct Tolerance {
     [[nodiscard]] bool goes_by_change() const { return least_rms < rms; }
 };
 
-/// What a part of the output is compared with, both f32 of its extent.
+/// What a part of the output is compared with: f32 images of its extent.
 struct Expected {
-    Rect part;                     // in image coordinates
-    image::Image denoised, noisy;  // the output and the input of the network
+    Rect part;  // in image coordinates
+    image::Image denoised;
+    std::function<image::Image()>
+        read_noisy;  // the input of the network; called where the tolerance goes by the change
 };
 
 /// What a network changes its input by, and how much of it the output lacks: all where it is the input. Below 0: it has

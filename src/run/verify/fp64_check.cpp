@@ -24,8 +24,8 @@ std::optional<Difference> compare_own_window(const Subject& subject, const Toler
     const plan::Tile tile = work.tile(windows.front());
     const std::string key = "fp64 " + key_of(subject, tile.window) + ' ' + key_of(subject, tile.core);
     const image::Image& exact = cache.find(key, [&] { return expected_of(subject, *subject.exact, tile, tile.core); });
-    const image::Image noisy = subject.reference.source().read_noisy(tile.core);
-    return find_difference(subject.output(), {tile.core, exact, noisy}, tolerance);
+    const auto read_noisy = [&] { return subject.reference.source().read_noisy(tile.core); };
+    return find_difference(subject.output(), {tile.core, exact, read_noisy}, tolerance);
 }
 
 }  // namespace

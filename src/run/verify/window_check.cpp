@@ -139,7 +139,7 @@ class WindowChecker {
             const Difference here =
                 find_difference(subject_.output(),
                                 {part, expected_of(subject_, subject_.reference, work_.tile(index), part),
-                                 subject_.reference.source().read_noisy(part)},
+                                 [&] { return subject_.reference.source().read_noisy(part); }},
                                 tolerance_);
             ++num_checked_;
             largest_ =
