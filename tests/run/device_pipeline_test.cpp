@@ -2,6 +2,7 @@
 // whatever the slots and batches; and what it does when a pass is broken off. Its order on streams: fakes/cudart.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
+#include "run/pipeline/row_device.hpp"
 #include "support/band_scene.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
@@ -266,9 +267,11 @@ TEST(DeviceBands, GiveTheBitsOfTheHostAndLogEveryStage) {
         PipelineScene scene(chosen);
         run::BatchQueue batches(work.batches());
         run::PassLog log, log_of_host;
-        const auto host = run::make_band_pipeline(*denoiser, work, chosen.options, chosen.channels);
+        const run::RowRoom room = run::row_room(work, chosen.channels);
+        const auto host = run::make_band_pipeline(*denoiser, run::make_host_rows(chosen.options, room), work);
         const auto expected = made_by_pass(scene, *host, batches, log_of_host);
-        const auto pipeline = run::make_device_band_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
+        const auto pipeline =
+            run::make_band_pipeline(*denoiser, run::make_device_rows(chosen.options, samples, room), work);
         EXPECT_EQ(made_by_pass(scene, *pipeline, batches, log), expected);
         EXPECT_GT(pipeline->forward_call(), 0);
         run::SpanLog spans(100);

@@ -4,6 +4,7 @@
 #include "comm/interruption.hpp"
 #include "comm/neighbours.hpp"
 #include "plan/slabs.hpp"
+#include "run/pipeline/row_device.hpp"
 #include "run/row_points.hpp"
 #include "run/work.hpp"
 #include "support/pipeline_scene.hpp"
@@ -122,12 +123,15 @@ TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHostAndFromDeviceToD
                       (world_.rank() == 1 ? 2 : 1) * 19 * test::PipelineScene::kImage.w * 64 * 4);
             return output.made();
         };
-        const auto host = make_slab_pipeline(*denoiser, work, chosen.options, chosen.channels);
+        const RowRoom room = row_room(work, chosen.channels);
+        const auto host =
+            make_slab_pipeline(*denoiser, make_host_rows(chosen.options, room), work, chosen.options, false);
         const test::Made expected = made_by(*host);
         BordersInPlace in_place(world_);
         for (comm::DeviceBorders* const borders : {static_cast<BordersInPlace*>(nullptr), &in_place}) {
             chosen.options.device_borders = borders;
-            const auto device = make_device_slab_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
+            const auto device = make_slab_pipeline(*denoiser, make_device_rows(chosen.options, samples, room), work,
+                                                   chosen.options, borders == nullptr);
             EXPECT_TRUE(made_by(*device) == expected);
             EXPECT_GT(device->forward_call(), 0);
         }

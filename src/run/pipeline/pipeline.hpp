@@ -70,21 +70,6 @@ class Pipeline {
 [[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                            const PipelineOptions& options, int64_t channels,
                                                            DType sample_type);
-/// Makes the pipeline for work with `bands`, in fp32 on a CPU.
-[[nodiscard]] std::unique_ptr<Pipeline> make_band_pipeline(engine::Denoiser& denoiser, const Work& work,
-                                                           const PipelineOptions& options, int64_t channels);
-/// The same on a CUDA device, in any precision.
-[[nodiscard]] std::unique_ptr<Pipeline> make_device_band_pipeline(engine::Denoiser& denoiser, const Work& work,
-                                                                  const PipelineOptions& options, int64_t channels,
-                                                                  DType sample_type);
-/// Makes the pipeline for work with a `slab`, in fp32 on a CPU. The passes of all ranks that own a slab run together:
-/// when one fails, it fails on the others with NeighbourFailed.
-[[nodiscard]] std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
-                                                           const PipelineOptions& options, int64_t channels);
-/// The same on a CUDA device, in any precision.
-[[nodiscard]] std::unique_ptr<Pipeline> make_device_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
-                                                                  const PipelineOptions& options, int64_t channels,
-                                                                  DType sample_type);
 [[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                              const PipelineOptions& options, int64_t channels,
                                                              DType sample_type);

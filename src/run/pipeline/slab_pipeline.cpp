@@ -1,10 +1,10 @@
 // The pass of one rank over its slab (Note [Exchanged rows]): the rows of the slab are read, go through the network
-// together with the slabs of the other ranks, and are written band by band. Where slabs are computed: slab_device.hpp.
+// together with the slabs of the other ranks, and are written band by band.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
 #include "comm/neighbours.hpp"
 #include "run/pipeline/pipeline.hpp"
-#include "run/pipeline/slab_device.hpp"
+#include "run/pipeline/slab_run.hpp"
 #include "run/pipeline/stopwatch.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -64,10 +64,11 @@ class BorderExchange final : public engine::RowExchange {
 
 class SlabPipeline final : public Pipeline {
   public:
-    SlabPipeline(std::unique_ptr<SlabDevice> device, const Work& work, const PipelineOptions& options)
-        : device_(std::move(device)),
-          work_(work),
+    SlabPipeline(engine::Denoiser& denoiser, std::unique_ptr<RowDevice> rows, const Work& work,
+                 const PipelineOptions& options, bool is_staged)
+        : work_(work),
           slab_(*work.slab),
+          run_(denoiser, slab_, std::move(rows), is_staged),
           cores_(cores_of(work)),
           neighbours_(neighbours_of(slab_, *options.ranks)),
           channel_(open_channel(options)) {}
@@ -85,7 +86,7 @@ class SlabPipeline final : public Pipeline {
     /// The arithmetic of the slab, without its neighbours, in proportion to a whole window.
     double forward_call() override {
         const Stopwatch watch;
-        device_->compute();
+        run_.compute();
         return watch.seconds() * static_cast<double>(work_.window.h) / static_cast<double>(slab_.shape().rows.size());
     }
 
@@ -93,7 +94,7 @@ class SlabPipeline final : public Pipeline {
 
   private:
     [[nodiscard]] std::unique_ptr<comm::BorderChannel> open_channel(const PipelineOptions& options) {
-        if (options.device_borders != nullptr) return options.device_borders->open(neighbours_, device_->stream());
+        if (options.device_borders != nullptr) return options.device_borders->open(neighbours_, run_.stream());
         return std::make_unique<comm::Neighbours>(*options.ranks, neighbours_,
                                                   static_cast<size_t>(slab_.traffic().largest));
     }
@@ -104,7 +105,7 @@ class SlabPipeline final : public Pipeline {
             comm::stop_if_interrupted();
             const int64_t number = batch->begin - work_.windows.begin;
             StageWatch watch(log, number);
-            device_->write(static_cast<size_t>(number), work_.band(batch->begin), output);
+            run_.write(static_cast<size_t>(number), work_.band(batch->begin), output);
             watch.done(record::Stage::scatter);
         }
     }
@@ -113,19 +114,18 @@ class SlabPipeline final : public Pipeline {
         comm::stop_if_interrupted();
         StageWatch watch(log, 0);
         inject_fault("gather");
-        const Range rows = slab_.held(0);  // those beyond the image are copies of its last one
-        device_->cut({rows.begin, 0, {rows.size(), slab_.shape().image.w}}, input);
+        run_.cut(input);
         watch.done(record::Stage::gather);
         inject_fault("forward");
         BorderExchange exchange(*channel_, watch, batches, std::ssize(slab_.travelling()));
-        device_->run(neighbours_.are_none() ? nullptr : &exchange, watch);
+        run_.run(neighbours_.are_none() ? nullptr : &exchange, watch);
         channel_->finish_pass();
-        device_->receive(cores_, watch);
+        run_.receive(cores_, watch);
     }
 
-    std::unique_ptr<SlabDevice> device_;
     const Work& work_;
     const network::ExchangedSlab& slab_;
+    SlabRun run_;
     std::vector<Rect> cores_;  // of the bands, in pixels of the slab
     comm::NeighbourRanks neighbours_;
     std::unique_ptr<comm::BorderChannel> channel_;
@@ -133,19 +133,10 @@ class SlabPipeline final : public Pipeline {
 
 }  // namespace
 
-std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
-                                             const PipelineOptions& options, int64_t channels) {
+std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, std::unique_ptr<RowDevice> rows,
+                                             const Work& work, const PipelineOptions& options, bool is_staged) {
     require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
-    auto device = make_host_slab(denoiser, *work.slab, options, channels);
-    return std::make_unique<SlabPipeline>(std::move(device), work, options);
-}
-
-std::unique_ptr<Pipeline> make_device_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
-                                                    const PipelineOptions& options, int64_t channels,
-                                                    DType sample_type) {
-    require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
-    auto device = make_stream_slab(denoiser, *work.slab, options, channels, sample_type);
-    return std::make_unique<SlabPipeline>(std::move(device), work, options);
+    return std::make_unique<SlabPipeline>(denoiser, std::move(rows), work, options, is_staged);
 }
 
 }  // namespace pb::run

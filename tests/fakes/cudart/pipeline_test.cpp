@@ -4,7 +4,7 @@
 #include "blend_on_device.hpp"
 #include "comm/interruption.hpp"
 #include "fake_cuda.hpp"
-#include "run/pipeline/slab_device.hpp"
+#include "run/pipeline/slab_run.hpp"
 #include "support/band_scene.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
@@ -188,8 +188,9 @@ TEST(PipelineOverFakeCuda, CarriesRowsInAnyOrder) {
         const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
         PipelineScene scene(chosen);
         KeptRowsDenoiser denoiser(chosen);
-        const auto pipeline =
-            run::make_device_band_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
+        const auto pipeline = run::make_band_pipeline(
+            denoiser, run::make_device_rows(chosen.options, chosen.samples, run::row_room(work, chosen.channels)),
+            work);
         run::BatchQueue batches(work.batches());
         run::PassLog log;
         const Made expected = made_of_kept_rows(scene, chosen, bands.schedule().shape().band);
@@ -291,14 +292,6 @@ class MirrorOnDevice final : public engine::RowExchange {
     std::array<engine::BorderRows, 2> rows_;
 };
 
-/// Says that border rows stay on the device.
-class BordersOnDevice final : public comm::DeviceBorders {
-  public:
-    [[nodiscard]] std::unique_ptr<comm::BorderChannel> open(const comm::NeighbourRanks&, device::Stream&) override {
-        throw Error("a slab opens no channel");
-    }
-};
-
 TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOrder) {
     const network::ExchangedSlab slab(
         network::graph_of(network::DncnnShape{.depth = 4}),
@@ -308,26 +301,25 @@ TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOr
     const std::array bands{plan::Tile{{8, 0, {8, kWidth}}, {8, 0, {8, kWidth}}},
                            plan::Tile{{16, 0, {4, kWidth}}, {16, 1, {4, kWidth - 1}}}};
     const std::array cores{Rect{0, 0, bands[0].core.extent}, Rect{8, 1, bands[1].core.extent}};
-    BordersOnDevice on_device;
     for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64& random) {
-        PipelineCase chosen = case_of_bands(any);
-        if (pick(random, {true, false})) chosen.options.device_borders = &on_device;
+        const PipelineCase chosen = case_of_bands(any);
         const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
         PipelineScene scene(chosen);
         ExchangedEndsDenoiser denoiser(chosen);
-        const auto device = run::make_stream_slab(denoiser, slab, chosen.options, chosen.channels, chosen.samples);
+        const bool is_direct = pick(random, {true, false});
+        const run::RowRoom room{kWidth, chosen.channels, slab.held(0).size(), slab.shape().rows.size()};
+        run::SlabRun on_device(denoiser, slab, run::make_device_rows(chosen.options, chosen.samples, room), !is_direct);
         SceneWindows windows(scene);
         run::PassLog log;
         for (int pass = 0; pass < 2; ++pass) {
             SceneSink output(scene);
             run::StageWatch watch(log, 0);
             Mirror through_host;
-            MirrorOnDevice direct(device->stream());
-            const bool is_direct = chosen.options.device_borders != nullptr;
-            device->cut({7, 0, {14, kWidth}}, windows);
-            device->run(is_direct ? static_cast<engine::RowExchange*>(&direct) : &through_host, watch);
-            device->receive(cores, watch);
-            for (size_t i = 0; i < bands.size(); ++i) device->write(i, bands[i], output);
+            MirrorOnDevice direct(on_device.stream());
+            on_device.cut(windows);
+            on_device.run(is_direct ? static_cast<engine::RowExchange*>(&direct) : &through_host, watch);
+            on_device.receive(cores, watch);
+            for (size_t i = 0; i < bands.size(); ++i) on_device.write(i, bands[i], output);
             const run::Slab picture = scene.input();
             const auto is_row = [&](int64_t made, int64_t expected) {
                 const size_t pixel_bytes = picture.pixels.pixel_bytes();
@@ -340,7 +332,7 @@ TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOr
             EXPECT_EQ(output.made().num_lost[16 * kWidth + 1], num_lost);
             EXPECT_EQ(output.made().all_lost(), num_lost);
         }
-        device->compute();
+        on_device.compute();
     });
 }
 
