@@ -2,7 +2,7 @@
 // window of patch + 2 x halo pixels, in turns; who goes first alternates. Processor seconds.
 #include "base/statistics.hpp"
 #include "device/host_memory.hpp"
-#include "network/window_crop.hpp"
+#include "network/parts/window_crop.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/network/network_facts.hpp"

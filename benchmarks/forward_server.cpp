@@ -4,7 +4,7 @@
 //   load NETWORK WEIGHTS DTYPE WINDOWS.npy SIGMA   -> ready
 //   time CALLS                                     -> seconds of that many forward calls
 //   save OUT.npy                                   -> saved
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "device/convert.hpp"
 #include "engine/memory.hpp"
 #include "peer/npy.hpp"

@@ -195,7 +195,7 @@ def recorded_errors(file):
                     yield [at(test, "name"), key.removeprefix("error_"), value]
 
 
-# Kernels of src/device/cuda_convert.cu and cuda_part_count.cu: around a batch.
+# Kernels of src/device/cuda/convert.cu and part_count.cu: around a batch.
 AROUND_A_BATCH = ("convert_array", "spread_pixels", "collect_pixels", "count_parts")
 
 

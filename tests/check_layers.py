@@ -30,7 +30,7 @@ VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\
 # No rank, no device, no image: testable in one process.
 PURE = {"base", "config", "network", "plan", "record", "measure", "report"}
 # The CUDA runtime itself, which the backends of comm and engine call too.
-SHARED_BACKEND = "src/device/cuda_check.hpp"
+SHARED_BACKEND = "src/device/cuda/check.hpp"
 YAML_READER = "src/config/yaml/"
 
 # What an embedding program calls, and base, which all layers share, are in `pb` itself.

@@ -1,10 +1,9 @@
 // patchbench bench: a study without a file. Every setting is an option, and a list of values is an axis.
 #include "app/brought_networks.hpp"
 #include "app/commands.hpp"
-#include "app/load_study.hpp"
-#include "app/printed_text.hpp"
-#include "app/run_study.hpp"
 #include "app/session.hpp"
+#include "app/study/run_study.hpp"
+#include "app/terminal.hpp"
 #include "config/study_text.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/weights_source.hpp"

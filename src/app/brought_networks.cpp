@@ -1,13 +1,13 @@
 #include "app/brought_networks.hpp"
 
-#include "app/printed_text.hpp"
+#include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
-#include "base/engine_files.hpp"
+#include "base/engine_support.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
 #include "device/host_memory.hpp"
-#include "engine/brought.hpp"
+#include "engine/network_file.hpp"
 #include "run/agreement.hpp"
 #include "run/weights_source.hpp"
 

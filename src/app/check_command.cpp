@@ -2,15 +2,13 @@
 // how fast the ranks communicate, and verifies a tiny network on each of them.
 #include "app/commands.hpp"
 #include "app/options.hpp"
-#include "app/printed_text.hpp"
 #include "app/session.hpp"
-#include "app/standard_streams.hpp"
+#include "app/terminal.hpp"
 #include "comm/interruption.hpp"
 #include "comm/launcher.hpp"
 #include "comm/metric_reduction.hpp"
 #include "doctor/check_text.hpp"
 #include "doctor/launch_facts.hpp"
-#include "doctor/network_trial.hpp"
 #include "engine/worker/engine_places.hpp"
 #include "run/launch.hpp"
 

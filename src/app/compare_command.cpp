@@ -1,8 +1,7 @@
 // patchbench compare OLD NEW: shows which points became faster or slower, from results files alone. Needs no MPI and no
 // device.
 #include "app/commands.hpp"
-#include "app/printed_text.hpp"
-#include "app/standard_streams.hpp"
+#include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
 #include "config/text.hpp"

@@ -1,11 +1,10 @@
 // Starts patchbench. Each subcommand is in its own file.
 #include "app/commands.hpp"
-#include "app/printed_text.hpp"
 #include "app/session.hpp"
-#include "app/standard_streams.hpp"
-#include "base/suggest.hpp"
+#include "app/terminal.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
-#include "report/text_lines.hpp"
+#include "report/tables/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 #include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/options.hpp"
-#include "app/printed_text.hpp"
+#include "app/terminal.hpp"
 #include "config/load_yaml.hpp"
-#include "engine/onnx.hpp"
+#include "engine/onnx/onnx_network.hpp"
 #include "run/weights_source.hpp"
 
 #include "patchbench/network/network_facts.hpp"

@@ -1,13 +1,10 @@
 // patchbench plan STUDY.yaml: shows what `run` would do, without a GPU and without mpirun.
 #include "app/commands.hpp"
-#include "app/load_study.hpp"
 #include "app/options.hpp"
-#include "app/printed_text.hpp"
-#include "app/standard_streams.hpp"
-#include "report/exchange_text.hpp"
+#include "app/study/run_study.hpp"
+#include "app/terminal.hpp"
 #include "report/expected_time.hpp"
-#include "report/report.hpp"
-#include "report/time_left.hpp"
+#include "report/tables/tables.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,12 +2,12 @@
 // no GPU.
 #include "app/commands.hpp"
 #include "app/options.hpp"
-#include "app/printed_text.hpp"
+#include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
-#include "report/csv.hpp"
-#include "report/exports.hpp"
-#include "report/html.hpp"
+#include "report/export/csv.hpp"
+#include "report/export/exports.hpp"
+#include "report/html/page.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,14 +1,12 @@
 // patchbench run STUDY.yaml: Config -> Plan -> Trace -> Summary -> report.
 #include "app/commands.hpp"
-#include "app/launches.hpp"
-#include "app/load_study.hpp"
 #include "app/options.hpp"
-#include "app/printed_text.hpp"
-#include "app/run_study.hpp"
-#include "app/standard_streams.hpp"
+#include "app/study/launches.hpp"
+#include "app/study/run_study.hpp"
+#include "app/terminal.hpp"
 #include "measure/comparison.hpp"
 #include "report/metrics.hpp"
-#include "report/report.hpp"
+#include "report/tables/tables.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

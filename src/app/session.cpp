@@ -1,8 +1,7 @@
 #include "app/session.hpp"
 
-#include "app/printed_text.hpp"
-#include "base/controls.hpp"
-#include "base/rank_list.hpp"
+#include "app/terminal.hpp"
+#include "base/text.hpp"
 #include "comm/collective_step.hpp"
 #include "comm/interruption.hpp"
 #include "comm/launcher.hpp"

@@ -1,9 +1,9 @@
 // patchbench settings: lists every setting of a study, from the tables in config/settings.hpp.
 #include "app/commands.hpp"
-#include "app/standard_streams.hpp"
+#include "app/terminal.hpp"
 #include "config/settings_access.hpp"
 #include "record/json.hpp"
-#include "report/text_table.hpp"
+#include "report/tables/text_table.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,9 @@
-// Paths as users give them, checked before anything is opened, made or written.
+// Paths as users give them, checked before anything is opened, made or written; and folders that lie beside the
+// program.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace pb {
@@ -21,5 +23,11 @@ void require_descriptors(const std::filesystem::path& file);
 
 /// "path: reason", what the user can act on.
 [[nodiscard]] std::string describe(const std::filesystem::filesystem_error& error);
+
+/// The folder of the running program. Empty where /proc does not exist.
+[[nodiscard]] std::filesystem::path program_folder();
+
+/// The folder of the program, or the first one above it, in which `file` exists; none if there is no such folder.
+[[nodiscard]] std::optional<std::filesystem::path> find_folder_with(const std::filesystem::path& file);
 
 }  // namespace pb

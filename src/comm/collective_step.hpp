@@ -1,4 +1,5 @@
-// A step that all ranks take together: when it fails on one rank, it fails on all of them.
+// A step that all ranks take together: when it fails on one rank, it fails on all of them. And a barrier with a
+// time-out, which names the rank that hangs.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -6,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pb::comm {
 
@@ -38,5 +40,19 @@ void agree_on_step(const Communicator& communicator, const StepOutcome& outcome)
 
 /// try_step, then agree_on_step. `step` must contain no collective call.
 void step_together(const Communicator& communicator, const std::function<void()>& step);
+
+class BarrierWithTimeout {
+  public:
+    /// Collective. Its messages have a communicator of their own, so that a late one disturbs no other call.
+    explicit BarrierWithTimeout(const Communicator& communicator);
+    /// Collective: returns on all ranks once all have arrived. Rank 0 waits `timeout_s` and then throws RanksMissing,
+    /// which names `what` and the missing ranks with their hosts; the ranks that arrived wait until the job is ended
+    /// (MpiSession::abort). Rank 1 waits twice as long for rank 0 and then throws the same error about it.
+    void operator()(const std::string& what, double timeout_s) const;
+
+  private:
+    Communicator communicator_;
+    std::vector<std::string> hosts_;
+};
 
 }  // namespace pb::comm::mpi

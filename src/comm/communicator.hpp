@@ -2,7 +2,7 @@
 // communicator. Every MPI error throws Error with MPI's own text.
 #pragma once
 
-#include "base/rank_list.hpp"
+#include "base/text.hpp"
 
 #include <cstddef>
 #include <cstdint>

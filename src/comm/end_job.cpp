@@ -1,6 +1,6 @@
 #include "comm/end_job.hpp"
 
-#include "comm/signals_blocked.hpp"
+#include "comm/interruption.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,7 @@
 #include "comm/metric_reduction.hpp"
 
 #include "comm/collective_step.hpp"
-#include "comm/nccl_backend.hpp"
+#include "comm/nccl/backend.hpp"
 
 #include "patchbench/base/error.hpp"
 

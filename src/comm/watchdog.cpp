@@ -1,7 +1,7 @@
 #include "comm/watchdog.hpp"
 
-#include "comm/node_memory.hpp"
-#include "comm/signals_blocked.hpp"
+#include "comm/interruption.hpp"
+#include "comm/shared/node_memory.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,6 @@
 #include "config/settings_access.hpp"
 
-#include "base/controls.hpp"
-#include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "config/call_times.hpp"
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"

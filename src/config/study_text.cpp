@@ -1,6 +1,6 @@
 #include "config/study_text.hpp"
 
-#include "base/suggest.hpp"
+#include "base/text.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,6 +1,6 @@
 #include "patchbench/device/buffer.hpp"
 
-#include "device/cuda_backend.hpp"
+#include "device/cuda/backend.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,8 +1,8 @@
 #include "device/convert.hpp"
 
 #include "base/half.hpp"
-#include "device/cuda_backend.hpp"
-#include "device/row_kernels.hpp"
+#include "device/cuda/backend.hpp"
+#include "device/rows/kernels.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"

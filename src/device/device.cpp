@@ -1,8 +1,8 @@
 #include "patchbench/device/device.hpp"
 
-#include "device/cpu_device.hpp"
-#include "device/cuda_backend.hpp"
+#include "device/cuda/backend.hpp"
 #include "device/host_memory.hpp"
+#include "device/processors.hpp"
 
 namespace pb::device {
 

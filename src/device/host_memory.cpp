@@ -1,6 +1,6 @@
 #include "device/host_memory.hpp"
 
-#include "base/rank_list.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "device/kernel_text.hpp"
 

@@ -1,7 +1,6 @@
 #include "device/part_count.hpp"
 
-#include "device/cuda_backend.hpp"
-#include "device/part_values.hpp"
+#include "device/cuda/backend.hpp"
 
 #include "patchbench/base/error.hpp"
 

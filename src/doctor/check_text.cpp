@@ -1,6 +1,6 @@
 #include "doctor/check_text.hpp"
 
-#include "report/text_table.hpp"
+#include "report/tables/text_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,10 +1,15 @@
-// Gathers the facts of a launch that launch_findings.hpp examines, and tries its links and reductions.
+// Gathers the facts of a launch that launch_findings.hpp examines, and tries its links, its reductions
+// (launch_trials.cpp) and a tiny network on each rank's device.
 #pragma once
 
 #include "comm/communicator.hpp"
 #include "doctor/launch_findings.hpp"
 
+#include <vector>
+
 namespace pb::doctor {
+
+// Gathers the facts of a launch that launch_findings.hpp examines, and tries its links and reductions.
 
 /// Collective. Returns the facts in rank order on rank 0, empty elsewhere. `wants_gpu`: a rank without a usable GPU
 /// gives the reason.
@@ -24,5 +29,16 @@ struct ReductionTrial {
 /// NCCL.
 [[nodiscard]] ReductionTrial try_reductions(const comm::Communicator& world, const plan::Topology& topology,
                                             double timeout_s);
+
+// A tiny network on each rank's device, beside the naive double-precision reference: does the device compute right?
+
+/// On rank 0; empty on the others.
+struct NetworkTrial {
+    std::vector<double> errors;  // of each rank: the largest difference, of values in [0,1]
+    Findings wrong;              // ranks whose device computed something else
+};
+
+/// Collective. Throws AgreedError or PointFailed on all ranks where the network does not run on one.
+[[nodiscard]] NetworkTrial try_network(const comm::Communicator& world, const plan::Topology& topology);
 
 }  // namespace pb::doctor

@@ -1,10 +1,12 @@
 #include "doctor/launch_findings.hpp"
 
-#include "base/rank_list.hpp"
+#include "base/statistics.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace pb::doctor {
 
@@ -72,6 +74,129 @@ Findings tiny_findings(const std::vector<double>& errors, double tolerance, cons
 bool any_wrong(const Findings& all) {
     return std::any_of(all.begin(), all.end(),
                        [](const Finding& finding) { return finding.severity == Severity::wrong; });
+}
+
+// Findings about libraries: loaded version against compiled one, and rank against rank.
+
+namespace {
+
+bool is_version(const std::string& text) {
+    const auto fits = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
+    return !text.empty() && std::all_of(text.begin(), text.end(), fits);
+}
+
+std::string major_of(const std::string& version) { return version.substr(0, version.find('.')); }
+
+/// LibTorch changes its binary interface in every version; the other libraries keep theirs within a major version.
+Severity severity_of(const LoadedLibrary& library) {
+    const bool is_compatible = library.name != "libtorch" && major_of(library.header) == major_of(library.loaded);
+    return is_compatible ? Severity::advice : Severity::wrong;
+}
+
+void add_version_mismatch(const RankFacts& rank, Findings& all) {
+    for (const auto& library : rank.libraries) {
+        if (!is_version(library.header) || !is_version(library.loaded) || library.header == library.loaded) continue;
+        all.push_back({severity_of(library),
+                       library.name + ": compiled against " + library.header + ", loaded is " + library.loaded + " (" +
+                           ranks_text({&rank.place}) + ")",
+                       "take the folder of the other copy out of LD_LIBRARY_PATH and LD_PRELOAD (`ldd` shows which), "
+                       "or build again"});
+    }
+}
+
+void add_unequal_ranks(const std::vector<RankFacts>& ranks, Findings& all) {
+    const RankFacts& first = ranks.front();
+    for (size_t i = 0; i < first.libraries.size(); ++i) {
+        const auto other = std::find_if(ranks.begin(), ranks.end(), [&](const RankFacts& rank) {
+            return i >= rank.libraries.size() || rank.libraries[i].loaded != first.libraries[i].loaded;
+        });
+        if (other == ranks.end()) continue;
+        const std::string theirs = i < other->libraries.size() ? other->libraries[i].loaded : "absent";
+        all.push_back({Severity::wrong,
+                       first.libraries[i].name + ": " + first.libraries[i].loaded + " on " +
+                           ranks_text({&first.place}) + ", " + theirs + " on " + ranks_text({&other->place}),
+                       "install the same patchbench and the same libraries on every node, best in one shared folder"});
+    }
+}
+
+}  // namespace
+
+Findings find_library_findings(const std::vector<RankFacts>& ranks) {
+    Findings all;
+    if (ranks.empty()) return all;
+    add_version_mismatch(ranks.front(), all);
+    add_unequal_ranks(ranks, all);
+    return all;
+}
+
+// Chooses the links to measure and finds the slow ones.
+
+namespace {
+
+std::string gigabytes(double bytes_per_s) {
+    const auto hundredths = std::lround(bytes_per_s / 1e7);
+    return fmt::format("{}.{:02} GB/s", hundredths / 100, hundredths % 100);
+}
+
+struct Kind {
+    const char* name;
+    double slow_bytes_per_s;  // between nodes about 10 Gbit/s, within a node a tenth of a memory copy
+    const char* fix;
+};
+constexpr Kind kBetween{"between nodes", 1e9,
+                        "name the fast network (Open MPI: UCX_NET_DEVICES, or --mca btl_tcp_if_include; NCCL: "
+                        "NCCL_SOCKET_IFNAME, NCCL_IB_HCA), and build with the cluster's own MPI"};
+constexpr Kind kWithin{"within a node", 0.5e9,
+                       "messages should go through shared memory: look at --mca btl (vader, sm), /dev/shm and, for "
+                       "containers, a namespace for each rank"};
+
+void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& links, const Kind& kind, Findings& all) {
+    if (links.empty()) return;
+    std::vector<double> speeds;
+    speeds.reserve(links.size());
+    for (const auto& link : links) speeds.push_back(link.bytes_per_s);
+    const double usual = median(speeds);
+    const auto slowest = std::min_element(links.begin(), links.end(), [](const auto& one, const auto& other) {
+        return one.bytes_per_s < other.bytes_per_s;
+    });
+    const plan::RankPlace& from = topology.ranks[static_cast<size_t>(slowest->from)];
+    const plan::RankPlace& to = topology.ranks[static_cast<size_t>(slowest->to)];
+    const std::string pair =
+        ranks_text({&from}) + " to " + ranks_text({&to}) + ": " + gigabytes(slowest->bytes_per_s) + " " + kind.name;
+    if (usual < kind.slow_bytes_per_s)
+        all.push_back({Severity::advice, pair, kind.fix});
+    else if (links.size() > 2 && slowest->bytes_per_s < usual / 2)
+        all.push_back({Severity::advice, pair + ", " + gigabytes(usual) + " elsewhere",
+                       "leave that node out, or have it looked at"});
+}
+
+}  // namespace
+
+std::vector<std::pair<int, int>> links_to_measure(const plan::Topology& topology) {
+    std::map<int, std::vector<int>> nodes;
+    for (const auto& place : topology.ranks) nodes[place.node].push_back(place.rank);
+    std::vector<std::pair<int, int>> pairs;
+    std::vector<int> firsts;
+    for (const auto& [node, ranks] : nodes) {
+        if (ranks.size() > 1) pairs.emplace_back(ranks[0], ranks[1]);
+        firsts.push_back(ranks[0]);
+    }
+    for (size_t i = 0; i + 1 < firsts.size(); ++i) pairs.emplace_back(firsts[i], firsts[i + 1]);
+    if (firsts.size() > 2) pairs.emplace_back(firsts.back(), firsts.front());
+    return pairs;
+}
+
+Findings find_link_findings(const plan::Topology& topology, const std::vector<LinkSpeed>& links) {
+    std::vector<LinkSpeed> between, within;
+    for (const auto& link : links) {
+        const bool same =
+            topology.ranks[static_cast<size_t>(link.from)].node == topology.ranks[static_cast<size_t>(link.to)].node;
+        (same ? within : between).push_back(link);
+    }
+    Findings all;
+    add_slow(topology, within, kWithin, all);
+    add_slow(topology, between, kBetween, all);
+    return all;
 }
 
 }  // namespace pb::doctor

@@ -1,7 +1,6 @@
 #include "patchbench/engine/denoiser.hpp"
 
-#include "base/engine_files.hpp"
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "engine/engines.hpp"
 #include "engine/torch_library.hpp"
 

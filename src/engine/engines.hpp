@@ -1,4 +1,4 @@
-// The engines behind make_denoiser, which has checked device and precision (base/engine_precision.hpp). The engine
+// The engines behind make_denoiser, which has checked device and precision (base/engine_support.hpp). The engine
 // `torch` is behind torch_library.hpp.
 #pragma once
 

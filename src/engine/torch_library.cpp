@@ -1,6 +1,5 @@
 #include "engine/torch_library.hpp"
 
-#include "engine/compute_rates.hpp"
 #include "engine/counting_memory.hpp"
 
 #include "patchbench/base/error.hpp"

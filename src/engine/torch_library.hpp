@@ -23,7 +23,7 @@ class TorchLibrary {
     [[nodiscard]] virtual std::unique_ptr<Denoiser> make_denoiser(const Weights& weights,
                                                                   const EngineOptions& options) const = 0;
 
-    /// See compute_rates.hpp.
+    /// The functions below.
     [[nodiscard]] virtual double matmul_tflops(const EngineOptions& options, double budget_s) const = 0;
     [[nodiscard]] virtual double conv_tflops(const EngineOptions& options, double budget_s) const = 0;
 
@@ -45,5 +45,17 @@ class TorchLibrary {
 /// The library's only function; LibTorch's tensors on the CPU come from `memory`, which outlives the process's last.
 inline constexpr const char* kTorchEntry = "patchbench_torch_library";
 using TorchEntry = const TorchLibrary*(CountingMemory& memory);
+
+// Measures the highest compute rates of LibTorch on a device: upper bounds for the forward call of a network. In
+// TFLOP/s, counting a multiplication and an addition as 2 FLOP, in the precision and with the threads of `options`.
+// Each function takes about `budget_s` seconds and up to 2 GiB of the engine's memory on a GPU. Throws like
+// `make_denoiser`.
+
+/// Product of square matrices: oneDNN on the CPU, cuBLAS on a GPU.
+[[nodiscard]] double matmul_tflops(const EngineOptions& options, double budget_s);
+
+/// 3x3 convolution of 64 to 64 channels, channels_last: the layer that all networks have at full extent. Deeper layers
+/// have more channels and may be faster.
+[[nodiscard]] double conv_tflops(const EngineOptions& options, double budget_s);
 
 }  // namespace pb::engine

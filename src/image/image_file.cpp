@@ -1,11 +1,17 @@
 #include "image/image_file.hpp"
 
-#include "image/formats.hpp"
+#include "image/formats/formats.hpp"
+#include "image/formats/interleaved.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,6 +99,110 @@ Image load_image(const std::filesystem::path& file) {
     Image image(info.extent, info.channels, info.dtype);
     opened->read({0, 0, info.extent}, image.view());
     return image;
+}
+
+namespace {
+
+/// The capabilities of a format, and the function that writes it.
+struct Format {
+    std::string_view extension;
+    std::string_view name;
+    bool holds_u16;
+    bool holds_all;  // true: every type and any number of channels
+    bool holds_alpha;
+    int64_t longest_side;
+    uint64_t most_bytes;  // of the pixels
+    void (*write)(const ImageToSave&, AtomicFile&);
+};
+
+constexpr int64_t kLongest31 = (int64_t{1} << 31U) - 1;
+constexpr int64_t kLongestJpeg = 65500;  // libjpeg's limit, in pixels
+constexpr int64_t kLongestWebp = 16383;
+constexpr uint64_t kAnySize = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kBmpBytes = (uint64_t{1} << 32U) - (uint64_t{1} << 16U);  // its header holds lengths of 32 bits
+constexpr std::array<Format, 9> kFormats{{{".png", "PNG", true, false, true, kLongest31, kAnySize, write_png},
+                                          {".jpg", "JPEG", false, false, false, kLongestJpeg, kAnySize, write_jpeg},
+                                          {".jpeg", "JPEG", false, false, false, kLongestJpeg, kAnySize, write_jpeg},
+                                          {".webp", "WebP", false, false, true, kLongestWebp, kAnySize, write_webp},
+                                          {".bmp", "BMP", false, false, true, kLongest31, kBmpBytes, write_bmp},
+                                          {".tif", "TIFF", true, true, true, kLongest31, kAnySize, write_tiff},
+                                          {".tiff", "TIFF", true, true, true, kLongest31, kAnySize, write_tiff},
+                                          {".npy", ".npy", true, true, true, kLongest31, kAnySize, write_npy},
+                                          {".raw", "raw", true, true, true, kLongest31, kAnySize, write_raw}}};
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what, const std::string& remedy) {
+    throw UsageError("cannot write " + file.string() + ": " + what + "; " + remedy);
+}
+
+const Format& format_of(const std::filesystem::path& file) {
+    if (!file.has_filename()) throw UsageError("'" + file.string() + "' is not a file name: name the file to write");
+    const std::string extension = extension_of(file);
+    const auto format =
+        std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.extension == extension; });
+    if (format == kFormats.end())
+        refuse(
+            file,
+            extension.empty() ? "its name has no extension" : "no image format has the extension '" + extension + "'",
+            "use .tif, .npy or .raw, or, where one rank writes it, .png, .webp, .bmp or .jpg");
+    return *format;
+}
+
+/// With the padding of rows. A gray image with alpha takes four bytes a pixel in the formats that have a limit.
+uint64_t stored_bytes(const ImageInfo& info) {
+    const uint64_t pixel_bytes = info.has_alpha ? 4 : info.pixel_bytes();
+    return static_cast<uint64_t>(info.extent.h) * (static_cast<uint64_t>(info.extent.w) * pixel_bytes + 3);
+}
+
+void check_format(const ImageInfo& info, const Format& format, const std::filesystem::path& file) {
+    const std::string name(format.name);
+    if (info.extent.h < 1 || info.extent.w < 1) refuse(file, "the image has no pixels", "check what it was made from");
+    if (info.channels != 1 && info.channels != 3 && (!format.holds_all || info.channels < 1 || info.has_alpha))
+        refuse(file, fmt::format("{} colour channels", info.channels),
+               "images have 1 or 3; .tif, .npy and .raw hold bands, without alpha");
+    const bool holds = info.dtype == DType::u8 || (info.dtype == DType::u16 && format.holds_u16) || format.holds_all;
+    if (!holds)
+        refuse(file, name + " cannot hold " + std::string(name_of(info.dtype)) + " samples", "use .tif or .npy");
+    if (info.has_alpha && !format.holds_alpha) refuse(file, name + " cannot hold alpha", "use .png or .tif");
+    if (std::max(info.extent.h, info.extent.w) > format.longest_side)
+        refuse(file, fmt::format("{} cannot hold more than {} pixels a side", name, format.longest_side),
+               "use .png or .tif");
+    if (stored_bytes(info) > format.most_bytes) refuse(file, name + " cannot hold more than 4 GiB", "use .png or .tif");
+}
+
+void check_alpha(const ImageToSave& image, const Format& format, const std::filesystem::path& file) {
+    if (!has_alpha(image)) return;
+    require(image.alpha.extent == image.pixels.extent && image.alpha.channels == 1 &&
+                image.alpha.dtype == image.pixels.dtype,
+            "alpha does not have the extent and type of the pixels");
+    if (image.metadata != nullptr && image.metadata->premultiplied_alpha && !format.holds_all)
+        refuse(file, std::string(format.name) + " cannot hold colours multiplied by alpha", "use .tif");
+}
+
+}  // namespace
+
+std::string extension_of(const std::filesystem::path& file) {
+    std::string extension = file.extension().string();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return extension;
+}
+
+bool is_lossy(const std::filesystem::path& file) {
+    const std::string extension = extension_of(file);
+    return extension == ".jpg" || extension == ".jpeg";
+}
+
+void save_image(const ImageToSave& image, const std::filesystem::path& file) {
+    const Format& format = format_of(file);
+    check_format({image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)}, format, file);
+    check_alpha(image, format, file);
+    AtomicFile target(file);
+    format.write(image, target);
+    target.commit();
+}
+
+void check_can_save(const ImageInfo& info, const std::filesystem::path& file) {
+    check_format(info, format_of(file), file);
+    check_can_create(file);
 }
 
 }  // namespace pb::image

@@ -1,10 +1,10 @@
 #include "image/placed_image.hpp"
 
-#include "image/formats.hpp"
-#include "image/interleaved.hpp"
-#include "image/npy_header.hpp"
-#include "image/random_access.hpp"
-#include "image/tiff_write.hpp"
+#include "image/formats/formats.hpp"
+#include "image/formats/interleaved.hpp"
+#include "image/formats/npy.hpp"
+#include "image/formats/random_access.hpp"
+#include "image/tiff/write.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,6 @@
 #include "image/scene_leaf.hpp"
 
 #include "image/portable_math.hpp"
-#include "image/random_streams.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "image/stack_file.hpp"
 
-#include "image/formats.hpp"
-#include "image/tiff_handle.hpp"
-#include "image/tiff_write.hpp"
+#include "image/formats/formats.hpp"
+#include "image/tiff/handle.hpp"
+#include "image/tiff/write.hpp"
 
 #include "patchbench/base/error.hpp"
 

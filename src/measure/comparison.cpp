@@ -1,6 +1,6 @@
 #include "measure/comparison.hpp"
 
-#include "base/rank_tests.hpp"
+#include "base/statistics.hpp"
 
 #include "patchbench/base/error.hpp"
 

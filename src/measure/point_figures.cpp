@@ -1,5 +1,6 @@
 #include "measure/point_figures.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace pb::measure {
@@ -36,6 +37,69 @@ std::optional<Interval> rate_interval(const std::optional<double>& rate, const S
 PointFigures point_figures(const Summary& summary) {
     return {summary.index, rate_interval(summary.patches_per_s, summary), rate_interval(summary.images_per_s, summary),
             rate_interval(summary.useful_mpx_per_s, summary), stage_shares(summary)};
+}
+
+namespace {
+
+constexpr double kTflop = 1e12;
+constexpr double kGigabyte = 1e9;
+
+/// The bounds of the rank that was profiled; none were measured for other ranks than those of the point.
+record::BoundsRecord bounds_of(const record::PointTrace& trace) {
+    const auto rank = std::find_if(trace.ranks.begin(), trace.ranks.end(),
+                                   [&](const record::RankTrace& one) { return one.rank == trace.profile->rank; });
+    return rank == trace.ranks.end() ? record::BoundsRecord{} : rank->bounds;
+}
+
+std::optional<double> least_seconds(const record::LayerProfile& layer, const record::BoundsRecord& bounds) {
+    const auto& copy = bounds[record::Bound::device_copy_gb_per_s];
+    const double tflops =
+        std::max(bounds[record::Bound::matmul_tflops].value_or(0), bounds[record::Bound::conv_tflops].value_or(0));
+    if (!copy || *copy <= 0 || (layer.flop > 0 && tflops <= 0)) return std::nullopt;
+    const double moving_s = layer.bytes / (*copy * kGigabyte);
+    return layer.flop > 0 ? std::max(moving_s, layer.executed_flop / (tflops * kTflop)) : moving_s;
+}
+
+LayerShare share_of(const record::LayerProfile& layer, double forward_s, const record::BoundsRecord& bounds) {
+    LayerShare share{.layer = layer.layer,
+                     .operation = layer.operation,
+                     .seconds = layer.seconds,
+                     .share = forward_s > 0 ? layer.seconds / forward_s : 0,
+                     .flop = layer.flop,
+                     .executed_flop = layer.executed_flop,
+                     .bytes = layer.bytes};
+    if (const auto least = least_seconds(layer, bounds); least && layer.seconds > 0)
+        share.of_bound = *least / layer.seconds;
+    return share;
+}
+
+PointProfile profile_of(const record::PointTrace& trace) {
+    const record::Profile& profile = *trace.profile;
+    const record::BoundsRecord bounds = bounds_of(trace);
+    PointProfile all{.point = trace.point.index,
+                     .label = plan::label_of(trace.point),
+                     .rank = profile.rank,
+                     .calls = profile.calls,
+                     .windows = profile.windows,
+                     .forward_s = profile.forward_s,
+                     .other_s = profile.forward_s};
+    all.layers.reserve(profile.layers.size());
+    for (const auto& layer : profile.layers) {
+        all.layers.push_back(share_of(layer, profile.forward_s, bounds));
+        all.other_s -= layer.seconds;
+    }
+    std::stable_sort(all.layers.begin(), all.layers.end(),
+                     [](const LayerShare& a, const LayerShare& b) { return a.seconds > b.seconds; });
+    return all;
+}
+
+}  // namespace
+
+std::vector<PointProfile> find_profiles(const std::vector<record::PointTrace>& traces) {
+    std::vector<PointProfile> all;
+    for (const auto& trace : traces)
+        if (trace.profile) all.push_back(profile_of(trace));
+    return all;
 }
 
 }  // namespace pb::measure

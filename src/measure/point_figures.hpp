@@ -1,12 +1,18 @@
-// Computes figures from the summary of one point: intervals of its rates and shares of its stages. Pure.
+// Figures of one point: intervals of its rates, shares of its stages, and where the time of a forward call goes, layer
+// by layer. Pure.
 #pragma once
 
 #include "measure/summary.hpp"
+#include "record/point.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace pb::measure {
+
+// Computes figures from the summary of one point: intervals of its rates and shares of its stages. Pure.
 
 /// Returns the 95 % interval of pipeline_s; nothing without enough repetitions.
 [[nodiscard]] std::optional<Interval> pipeline_interval(const Summary& summary);
@@ -27,5 +33,33 @@ struct PointFigures {
 };
 
 [[nodiscard]] PointFigures point_figures(const Summary& summary);
+
+// Where the time of a forward call goes: the profile of a point as shares, rates and percentages of bounds. Pure.
+
+/// One layer; all figures are those of one call.
+struct LayerShare {
+    std::string layer, operation;
+    double seconds = 0;
+    double share = 0;  // of the time of the call
+    double flop = 0, executed_flop = 0, bytes = 0;
+    /// The least time by the bounds of the rank over the time that it took. None: a bound that it needs was not
+    /// measured.
+    std::optional<double> of_bound;
+};
+
+struct PointProfile {
+    int64_t point = 0;  // index
+    std::string label;
+    int rank = 0;
+    int64_t calls = 0, windows = 0;
+    double forward_s = 0;
+    std::vector<LayerShare> layers;  // largest first
+    double other_s = 0;              // of a call, between its layers and around them
+};
+
+/// The profiles of the points that have one, in their order. A layer's bound is the larger of two times: the FLOP
+/// that it executes at the faster of matrix product and convolution, and its bytes at the copy rate. With all its data
+/// in a cache a layer can be faster than its bound.
+[[nodiscard]] std::vector<PointProfile> find_profiles(const std::vector<record::PointTrace>& traces);
 
 }  // namespace pb::measure

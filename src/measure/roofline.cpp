@@ -1,8 +1,9 @@
 #include "measure/roofline.hpp"
 
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "network/native_layout.hpp"
-#include "plan/winograd.hpp"
+#include "plan/memory_limit.hpp"
+#include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -82,6 +83,150 @@ std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& trac
         all[i].conv = roof_of(bounds[i].conv, all[i].copy_gb_per_s);
     }
     return all;
+}
+
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kGiga = 1e9;
+
+/// Divides the work of all ranks by the sum of their seconds: the rate of one rank while it works.
+class Rate {
+  public:
+    void add(double work, double seconds) {
+        work_ += work;
+        seconds_ += seconds;
+    }
+    [[nodiscard]] std::optional<double> per(double unit) const {
+        return work_ > 0 && seconds_ > 0 ? std::optional(work_ / seconds_ / unit) : std::nullopt;
+    }
+
+  private:
+    double work_ = 0, seconds_ = 0;
+};
+
+bool has_work(const record::RankTrace& rank) { return rank.num_batches > 0; }
+
+/// The least and the mean bound of the ranks that worked. Both are absent unless all of these ranks have it.
+struct BoundOfRanks {
+    std::optional<double> least, mean;
+};
+
+BoundOfRanks bound_of_ranks(const record::PointTrace& trace, record::Bound bound) {
+    std::vector<double> rates;
+    for (const auto& rank : trace.ranks) {
+        if (!has_work(rank)) continue;
+        if (!rank.bounds[bound]) return {};
+        rates.push_back(*rank.bounds[bound]);
+    }
+    if (rates.empty()) return {};
+    return {*std::min_element(rates.begin(), rates.end()), mean(rates)};
+}
+
+std::optional<double> percent_of(const record::PointTrace& trace, record::Bound bound,
+                                 const std::optional<double>& rate) {
+    const auto reachable = bound_of_ranks(trace, bound).mean;
+    return rate && reachable && *reachable > 0 ? std::optional(100 * *rate / *reachable) : std::nullopt;
+}
+
+double summed_seconds(const record::PointTrace& trace, record::Stage stage) {
+    double seconds = 0;
+    for (const auto& rank : trace.ranks) {
+        std::vector<double> samples;
+        samples.reserve(rank.stage_s.size());
+        for (const auto& repetition : rank.stage_s) samples.push_back(repetition[static_cast<size_t>(stage)]);
+        if (!samples.empty()) seconds += median(samples);
+    }
+    return seconds;
+}
+
+/// The seconds and the number of resident forward calls of all ranks in one pass. Absent when a rank did not measure
+/// them.
+struct ForwardCalls {
+    double seconds = 0;
+    double calls = 0;
+};
+
+std::optional<ForwardCalls> forward_calls(const record::PointTrace& trace) {
+    ForwardCalls all;
+    for (const auto& rank : trace.ranks) {
+        if (!has_work(rank)) continue;
+        if (rank.forward_call_s.empty()) return std::nullopt;
+        const auto calls = static_cast<double>(rank.num_batches);
+        all.seconds += calls * rank.work_per_call * median(rank.forward_call_s);
+        all.calls += calls;
+    }
+    return all.calls > 0 && all.seconds > 0 ? std::optional(all) : std::nullopt;
+}
+
+void add_forward_bounds(const record::PointTrace& trace, Summary& summary) {
+    const auto calls = forward_calls(trace);
+    if (!calls || !trace.prediction) return;
+    const auto& point = trace.point;
+    const double computed = trace.processed_pixels > 0 ? record::computed_pixels(trace) / trace.processed_pixels : 1;
+    const double pixels = calls->calls * computed * static_cast<double>(trace.prediction->pixels_per_forward);
+    Rate flop, executed, bytes;
+    flop.add(flop_per_pixel(point) * pixels, calls->seconds);
+    executed.add(executed_flop_per_pixel(point) * pixels, calls->seconds);
+    bytes.add(bytes_per_pixel(point) * pixels, calls->seconds);
+    summary.forward_tflops = flop.per(kTera);
+    summary.executed_tflops = executed.per(kTera);
+    summary.forward_of_matmul_percent = percent_of(trace, record::Bound::matmul_tflops, summary.executed_tflops);
+    summary.forward_of_conv_percent = percent_of(trace, record::Bound::conv_tflops, summary.executed_tflops);
+    summary.forward_of_memory_percent = percent_of(trace, record::Bound::device_copy_gb_per_s, bytes.per(kGiga));
+    constexpr double kMicrosecondsPerSecond = 1e6;
+    summary.convolution_us =
+        kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(point.facts().num_convolutions);
+}
+
+/// Returns the bytes that gather and scatter must read and write. On the CPU they also convert to the network's input
+/// (with its sigma channel) and back. Windows for a GPU are copied unchanged.
+double host_bytes(const record::PointTrace& trace) {
+    const auto& point = trace.point;
+    const auto channels = static_cast<double>(point.source.channels);
+    const double sample = channels * static_cast<double>(size_of(trace.sample_type));
+    if (point.device == DeviceKind::cuda) return 2 * sample * (trace.processed_pixels + trace.useful_pixels);
+    const auto value = static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
+    const double sigma = point.facts().takes_sigma ? 1 : 0;
+    return trace.processed_pixels * (sample + (channels + sigma) * value) +
+           trace.useful_pixels * (channels * value + sample);
+}
+
+void add_copy_bounds(const record::PointTrace& trace, Summary& summary) {
+    Rate host, there, back;
+    host.add(host_bytes(trace),
+             summed_seconds(trace, record::Stage::gather) + summed_seconds(trace, record::Stage::scatter));
+    const double window_bytes = trace.processed_pixels * static_cast<double>(trace.point.source.channels) *
+                                static_cast<double>(size_of(trace.sample_type));
+    there.add(window_bytes, summed_seconds(trace, record::Stage::h2d));
+    back.add(window_bytes, summed_seconds(trace, record::Stage::d2h));
+    summary.host_of_copy_percent = percent_of(trace, record::Bound::host_copy_gb_per_s, host.per(kGiga));
+    summary.h2d_of_bound_percent = percent_of(trace, record::Bound::h2d_gb_per_s, there.per(kGiga));
+    summary.d2h_of_bound_percent = percent_of(trace, record::Bound::d2h_gb_per_s, back.per(kGiga));
+}
+
+void add_exchange(const record::PointTrace& trace, Summary& summary) {
+    if (!trace.exchange) return;
+    const auto bytes = static_cast<double>(trace.exchange->bytes);
+    const auto link = trace.exchange->link_bytes_per_s;
+    Rate exchanged;  // unknown with `halo: exchanged`, where the stage holds the waiting for border rows, too
+    if (!plan::is_exchanged(trace.point))
+        exchanged.add(bytes, summary.stage_s[static_cast<size_t>(record::Stage::exchange)].value_or(0));
+    summary.exchanged_mib = bytes / kMiB;
+    summary.exchange_gb_per_s = exchanged.per(kGiga);
+    if (!link || *link <= 0) return;
+    summary.link_gb_per_s = *link / kGiga;
+    if (summary.exchange_gb_per_s) summary.exchange_of_link_percent = 100 * *summary.exchange_gb_per_s * kGiga / *link;
+}
+
+}  // namespace
+
+void add_bounds(const record::PointTrace& trace, Summary& summary) {
+    for (const auto& [bound, name] : enum_names(record::Bound{}))
+        summary.bounds[bound] = bound_of_ranks(trace, bound).least;
+    add_forward_bounds(trace, summary);
+    add_copy_bounds(trace, summary);
+    add_exchange(trace, summary);
 }
 
 }  // namespace pb::measure

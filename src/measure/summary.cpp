@@ -1,10 +1,9 @@
 #include "measure/summary.hpp"
 
-#include "base/rank_tests.hpp"
+#include "base/statistics.hpp"
 #include "config/text.hpp"
-#include "measure/bound_figures.hpp"
-#include "measure/call_figures.hpp"
-#include "measure/telemetry_figures.hpp"
+#include "measure/roofline.hpp"
+#include "measure/trace_figures.hpp"
 #include "measure/validity.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "measure/tuning.hpp"
 
 #include "config/text.hpp"
-#include "measure/recommendation.hpp"
+#include "measure/study/recommendation.hpp"
 
 #include <fmt/format.h>
 

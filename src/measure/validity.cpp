@@ -1,8 +1,8 @@
 #include "measure/validity.hpp"
 
-#include "base/disturbance.hpp"
-#include "base/rank_tests.hpp"
-#include "measure/telemetry_figures.hpp"
+#include "base/statistics.hpp"
+#include "base/telemetry_record.hpp"
+#include "measure/trace_figures.hpp"
 
 #include <fmt/format.h>
 

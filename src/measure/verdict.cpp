@@ -1,7 +1,5 @@
 #include "measure/verdict.hpp"
 
-#include "measure/image_verdict.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Judges a study as a whole, and gives the exit code.
+// Judges a study as a whole, or images that were denoised, and gives the exit code.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace pb::measure {
+
+// Judges a study as a whole, and gives the exit code.
 
 struct Verdict {
     Validity validity = Validity::valid;
@@ -23,5 +25,17 @@ struct Verdict {
 /// too few repetitions for an interval. The first of these exit codes that applies is returned: verification, failed,
 /// not_comparable, partial. `noun`: what a summary stands for, in the reasons.
 [[nodiscard]] Verdict judge(const std::vector<Summary>& summaries, bool strict, std::string_view noun = "point");
+
+// Judges images that were denoised: their outputs matter, not their figures.
+
+struct ImageVerdict {
+    Verdict verdict;
+    bool is_unverified = false;  // VALID but for outputs that were not to be verified
+};
+
+/// As judge. An output that the user did not want verified is neither VALID nor INVALID: it is counted among the
+/// reasons and does not change the exit code. Where all images were interrupted or not begun, there is nothing that
+/// could be INVALID: the verdict is VALID, with ExitCode::partial.
+[[nodiscard]] ImageVerdict judge_images(std::vector<Summary> summaries);
 
 }  // namespace pb::measure

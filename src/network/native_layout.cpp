@@ -1,6 +1,6 @@
 #include "network/native_layout.hpp"
 
-#include "network/step_cost.hpp"
+#include "network/graph_facts.hpp"
 
 #include <algorithm>
 #include <functional>

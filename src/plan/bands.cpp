@@ -1,10 +1,10 @@
 #include "plan/bands.hpp"
 
 #include "config/text.hpp"
-#include "network/band_memory.hpp"
-#include "network/band_pieces.hpp"
+#include "network/parts/band_memory.hpp"
+#include "network/parts/band_pieces.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
-#include "plan/winograd.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -3,7 +3,7 @@
 // (strips.hpp), without context above and below.
 #pragma once
 
-#include "network/band_schedule.hpp"
+#include "network/parts/band_schedule.hpp"
 #include "plan/plan.hpp"
 
 #include <optional>

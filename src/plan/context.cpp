@@ -1,9 +1,8 @@
 #include "plan/context.hpp"
 
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
-#include "plan/strips.hpp"
-#include "plan/winograd.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Windows of which only what the core needs is computed (Note [Cropped windows] in network/window_crop.hpp): by the
-// engines native and torch, for tiles with any halo.
+// Windows of which only what the core needs is computed (Note [Cropped windows] in network/parts/window_crop.hpp): by
+// the engines native and torch, for tiles with any halo.
 //
 // Note [Cropped windows on CUDA]: a batch becomes a call for each run of windows with one core, whose shapes are many
 // and unlike those of whole windows. So windows are whole where calls are captured as a graph or run with fused layers,
@@ -8,7 +8,7 @@
 // its own and copying what is cut out of maps. Never run on a GPU so far.
 #pragma once
 
-#include "network/window_crop.hpp"
+#include "network/parts/window_crop.hpp"
 #include "plan/plan.hpp"
 
 #include <vector>

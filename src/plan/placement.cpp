@@ -1,13 +1,11 @@
 // Whether a point can run on this launch, and on which devices.
-#include "base/engine_files.hpp"
-#include "base/engine_precision.hpp"
-#include "base/rank_list.hpp"
+#include "base/engine_support.hpp"
+#include "base/text.hpp"
 #include "config/text.hpp"
 #include "network/native_layout.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/plan.hpp"
 #include "plan/slabs.hpp"
-#include "plan/strips.hpp"
-#include "plan/winograd.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -6,7 +6,6 @@
 #include "config/settings_access.hpp"
 #include "config/text.hpp"
 #include "plan/context.hpp"
-#include "plan/point_error.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
 

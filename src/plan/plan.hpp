@@ -7,6 +7,7 @@
 #include "plan/topology.hpp"
 #include "plan/whole_image.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"
 #include "patchbench/plan/tile_grid.hpp"
 
@@ -49,7 +50,7 @@ struct Point {
     std::optional<int64_t> strip_columns;  // of carried rows: columns of a strip's window; none: the whole width
     bool exchanges_rows = false;           // ranks send each other border rows, by halo exchanged or as halo auto chose
     std::optional<int64_t> batch;  // effective (no larger than the largest share); nullopt while it or the halo is open
-    std::optional<int64_t> winograd_tile;  // of engine native where memory is short (winograd.hpp); none: the usual one
+    std::optional<int64_t> winograd_tile;  // of engine native where memory is short (memory_limit.hpp); else none
     std::string refusal;       // why it cannot run here; empty when it can. Recorded as `refused`, never run
     double sigma = 0;          // noise level of the image, in [0,1] units
     bool uses_sigma = true;    // the network gets it as input, or its input is scaled to it
@@ -145,5 +146,15 @@ void note_idle_ranks(Point& point, const char* share);
 [[nodiscard]] std::string halo_text(const Point& point);
 /// What the engine adds to the label, "-onnxruntime"; empty for torch and for simulated devices.
 [[nodiscard]] std::string engine_part(const Point& point);
+
+/// Thrown by make_plan. The message names the point, the reason does not.
+class PointError : public UsageError {
+  public:
+    PointError(const Point& point, const std::string& why, const std::string& remark = {});
+    [[nodiscard]] const std::string& reason() const { return reason_; }
+
+  private:
+    std::string reason_;
+};
 
 }  // namespace pb::plan

@@ -1,10 +1,10 @@
 // Functions of a single point.
 #include "config/text.hpp"
 #include "plan/cropping.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
-#include "plan/strips.hpp"
 
 #include "patchbench/base/error.hpp"
 

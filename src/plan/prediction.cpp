@@ -3,8 +3,8 @@
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
 #include "plan/cropping.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/slabs.hpp"
-#include "plan/winograd.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -2,7 +2,7 @@
 // allocator.
 #pragma once
 
-#include "network/window_crop.hpp"
+#include "network/parts/window_crop.hpp"
 #include "plan/plan.hpp"
 
 #include <cstdint>

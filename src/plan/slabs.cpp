@@ -1,9 +1,8 @@
 #include "plan/slabs.hpp"
 
-#include "network/exchanged_memory.hpp"
-#include "network/slab_pieces.hpp"
+#include "network/parts/exchanged_slab.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
-#include "plan/winograd.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // slab is a run of windows.
 #pragma once
 
-#include "network/exchanged_slab.hpp"
+#include "network/parts/exchanged_slab.hpp"
 #include "plan/bands.hpp"
 
 #include <optional>

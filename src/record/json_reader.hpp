@@ -3,7 +3,7 @@
 #pragma once
 
 #include "record/fields.hpp"
-#include "record/json_field.hpp"
+#include "record/json.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,7 @@
 // Writes a comparison as text, for the terminal and as Markdown.
-#include "report/numbers.hpp"
 #include "report/results_comparison.hpp"
-#include "report/text_table.hpp"
+#include "report/tables/text.hpp"
+#include "report/tables/text_table.hpp"
 
 #include <fmt/format.h>
 

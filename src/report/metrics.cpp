@@ -1,6 +1,6 @@
 #include "report/metrics.hpp"
 
-#include "report/numbers.hpp"
+#include "report/tables/text.hpp"
 
 #include <fmt/format.h>
 

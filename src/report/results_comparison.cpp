@@ -3,7 +3,7 @@
 #include "config/text.hpp"
 #include "measure/validity.hpp"
 #include "report/environment_differences.hpp"
-#include "report/report.hpp"
+#include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
 

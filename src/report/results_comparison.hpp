@@ -2,8 +2,8 @@
 #pragma once
 
 #include "measure/comparison.hpp"
-#include "report/results_file.hpp"
-#include "report/text_table.hpp"
+#include "report/results/results_file.hpp"
+#include "report/tables/text_table.hpp"
 
 #include <optional>
 #include <string>

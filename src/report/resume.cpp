@@ -1,7 +1,7 @@
 #include "report/resume.hpp"
 
 #include "config/text.hpp"
-#include "report/json_settings.hpp"
+#include "report/results/json_values.hpp"
 
 #include <fmt/format.h>
 

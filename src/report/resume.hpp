@@ -3,7 +3,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
-#include "report/results_file.hpp"
+#include "report/results/results_file.hpp"
 
 #include <string>
 #include <vector>

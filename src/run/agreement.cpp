@@ -1,10 +1,10 @@
 #include "run/agreement.hpp"
 
-#include "base/controls.hpp"
 #include "base/sha256.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
-#include "comm/border_channel.hpp"
 #include "comm/collective_step.hpp"
+#include "comm/rows/border_channel.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

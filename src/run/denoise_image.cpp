@@ -1,11 +1,11 @@
 // Denoises one image on one rank without MPI, with the pipeline that the program measures.
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "base/noise_level.hpp"
 #include "device/host_memory.hpp"
 #include "engine/engines.hpp"
 #include "image/quality.hpp"
 #include "run/pipeline/pipeline.hpp"
-#include "run/pipeline/point_conversion.hpp"
+#include "run/point/point_options.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/denoise.hpp"

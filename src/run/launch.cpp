@@ -1,6 +1,6 @@
 #include "run/launch.hpp"
 
-#include "base/rank_list.hpp"
+#include "base/text.hpp"
 #include "device/host_memory.hpp"
 #include "engine/engines.hpp"
 #include "run/agreement.hpp"

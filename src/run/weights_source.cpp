@@ -1,11 +1,10 @@
 #include "run/weights_source.hpp"
 
 #include "base/fault.hpp"
-#include "base/program_folder.hpp"
+#include "base/user_paths.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
-#include "engine/brought.hpp"
-#include "engine/weights_file.hpp"
+#include "engine/network_file.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,8 +1,8 @@
 #include "run/work.hpp"
 
 #include "plan/cropping.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/slabs.hpp"
-#include "plan/strips.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "device/convert.hpp"
-#include "network/band_schedule.hpp"
-#include "network/exchanged_slab.hpp"
-#include "network/window_crop.hpp"
+#include "network/parts/band_schedule.hpp"
+#include "network/parts/exchanged_slab.hpp"
+#include "network/parts/window_crop.hpp"
 #include "plan/plan.hpp"
 
 #include <algorithm>

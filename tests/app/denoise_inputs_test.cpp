@@ -1,6 +1,5 @@
 // Which files `denoise` takes, and the names of its outputs.
-#include "app/denoise_inputs.hpp"
-
+#include "app/denoise/inputs.hpp"
 #include "support/messages.hpp"
 
 #include <gmock/gmock.h>

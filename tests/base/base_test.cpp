@@ -1,7 +1,5 @@
-#include "base/controls.hpp"
-#include "base/rank_list.hpp"
 #include "base/statistics.hpp"
-#include "base/suggest.hpp"
+#include "base/text.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"

@@ -1,5 +1,5 @@
 // What the kernels' counters say went on while a point was timed.
-#include "base/disturbance.hpp"
+#include "base/telemetry_record.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

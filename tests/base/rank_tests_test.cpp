@@ -1,5 +1,4 @@
-#include "base/rank_tests.hpp"
-
+#include "base/statistics.hpp"
 #include "support/random_samples.hpp"
 
 #include "patchbench/base/error.hpp"

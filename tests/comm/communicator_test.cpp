@@ -1,7 +1,7 @@
 #include "comm/communicator.hpp"
 
 #include "comm/mpi_calls.hpp"
-#include "comm/node_memory.hpp"
+#include "comm/shared/node_memory.hpp"
 
 #include "patchbench/base/error.hpp"
 

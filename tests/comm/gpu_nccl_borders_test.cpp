@@ -1,6 +1,6 @@
 // Border rows from GPU to GPU by NCCL: the bytes that MPI brings, and ranks that fail in any exchange, after which all
 // know it and the next pass works. Skipped where there are fewer GPUs than ranks.
-#include "comm/neighbours.hpp"
+#include "comm/rows/border_channel.hpp"
 #include "support/row_place.hpp"
 
 #include "patchbench/device/device.hpp"

@@ -1,7 +1,7 @@
 // Output by grouped ncclSend and ncclRecv. One rank sends to itself; more send to the root. Skipped where there are
 // fewer GPUs than ranks.
-#include "comm/nccl_link.hpp"
-#include "comm/transfer_channel.hpp"
+#include "comm/nccl/channel.hpp"
+#include "comm/rows/transfer_channel.hpp"
 #include "support/row_place.hpp"
 
 #include "patchbench/device/device.hpp"

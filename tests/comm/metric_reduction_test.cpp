@@ -1,6 +1,6 @@
 #include "comm/metric_reduction.hpp"
 
-#include "comm/barrier_with_timeout.hpp"
+#include "comm/collective_step.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,6 +1,6 @@
 // Rows between ranks that lie side by side; and ranks that fail in any exchange, after which all know it and the next
 // pass works.
-#include "comm/neighbours.hpp"
+#include "comm/rows/border_channel.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Blocks that one rank of a node makes and all of them read.
-#include "comm/node_blocks.hpp"
+#include "comm/shared/node_memory.hpp"
 
 #include "patchbench/base/error.hpp"
 

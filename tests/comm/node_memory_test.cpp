@@ -1,4 +1,4 @@
-#include "comm/node_memory.hpp"
+#include "comm/shared/node_memory.hpp"
 
 #include "comm/collective_step.hpp"
 #include "device/host_memory.hpp"

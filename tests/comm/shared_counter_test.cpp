@@ -1,6 +1,6 @@
-#include "comm/shared_counter.hpp"
+#include "comm/shared/shared_counter.hpp"
 
-#include "comm/node_memory.hpp"
+#include "comm/shared/node_memory.hpp"
 
 #include <gtest/gtest.h>
 

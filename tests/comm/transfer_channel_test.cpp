@@ -1,10 +1,9 @@
 // Rows on their way from ranks to the root: whatever their shape, each byte arrives at its place and no other is
 // touched; in messages by MPI, and in chunks through bounded buffers, as NCCL moves them (here MPI moves the chunks).
-#include "comm/transfer_channel.hpp"
+#include "comm/rows/transfer_channel.hpp"
 
 #include "comm/mpi_calls.hpp"
-#include "comm/row_parts.hpp"
-#include "comm/staged_channel.hpp"
+#include "comm/rows/staged_channel.hpp"
 #include "support/row_place.hpp"
 
 #include "patchbench/base/error.hpp"

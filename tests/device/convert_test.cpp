@@ -1,7 +1,7 @@
 // The row functions against the definition in convert.hpp, and every table of loops against every other.
 #include "device/convert.hpp"
 
-#include "device/row_kernels.hpp"
+#include "device/rows/kernels.hpp"
 
 #include <gtest/gtest.h>
 

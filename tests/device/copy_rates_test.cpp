@@ -1,6 +1,4 @@
-#include "device/copy_rates.hpp"
-
-#include "device/call_time.hpp"
+#include "device/best_rates.hpp"
 
 #include <gtest/gtest.h>
 

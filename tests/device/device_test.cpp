@@ -1,6 +1,6 @@
 #include "patchbench/device/device.hpp"
 
-#include "device/cpu_device.hpp"
+#include "device/processors.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,7 @@
 #include "device/host_memory.hpp"
 
 #include "device/kernel_text.hpp"
-#include "device/processor_layout.hpp"
+#include "device/processors.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,6 +1,5 @@
-#include "device/processor_layout.hpp"
-
 #include "device/host_memory.hpp"
+#include "device/processors.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

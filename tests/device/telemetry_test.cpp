@@ -1,9 +1,9 @@
-#include "device/telemetry.hpp"
+#include "device/telemetry/telemetry.hpp"
 
-#include "device/gauge_sampler.hpp"
 #include "device/host_memory.hpp"
-#include "device/nvml.hpp"
-#include "device/processor_energy.hpp"
+#include "device/telemetry/gauge_sampler.hpp"
+#include "device/telemetry/host_counters.hpp"
+#include "device/telemetry/nvml.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The pickle reader on legacy files written byte by byte here: what torch would never write.
-#include "engine/checkpoint/pickle_globals.hpp"
+#include "engine/checkpoint/pickle_value.hpp"
 #include "support/damage.hpp"
 #include "support/messages.hpp"
 

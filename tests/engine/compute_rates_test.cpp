@@ -1,6 +1,5 @@
-#include "engine/compute_rates.hpp"
-
 #include "engine/memory.hpp"
+#include "engine/torch_library.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/native_rows.hpp"
-#include "network/window_crop.hpp"
+#include "network/parts/window_crop.hpp"
 
 #include <gtest/gtest.h>
 

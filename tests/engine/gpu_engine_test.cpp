@@ -1,6 +1,6 @@
 // The torch engine on a CUDA device against the same engine on the CPU in fp32.
-#include "engine/compute_rates.hpp"
 #include "engine/cropped_windows.hpp"
+#include "engine/torch_library.hpp"
 #include "plan/whole_image.hpp"
 #include "support/computed_graphs.hpp"
 #include "support/denoise_batch.hpp"

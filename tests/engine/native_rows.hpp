@@ -3,10 +3,10 @@
 
 #include "engine/engines.hpp"
 #include "engine/memory.hpp"
-#include "network/band_schedule.hpp"
 #include "network/native_layout.hpp"
+#include "network/parts/band_schedule.hpp"
+#include "network/parts/strips.hpp"
 #include "network/receptive_field.hpp"
-#include "network/strips.hpp"
 #include "support/graph_weights.hpp"
 
 #include "patchbench/base/error.hpp"

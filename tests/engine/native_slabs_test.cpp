@@ -1,6 +1,6 @@
 // Exchanged rows in the engine native: the bits of the whole image.
 #include "engine/slab_mail.hpp"
-#include "network/exchanged_memory.hpp"
+#include "network/parts/exchanged_slab.hpp"
 
 #include <string>
 

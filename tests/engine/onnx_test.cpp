@@ -1,10 +1,9 @@
 // ONNX out and in. ONNX's own checker judges what is written; what other programs compute with it is compared in
 // tests/readers/onnx_runtime_test.py. Models that differ in one thing are made from a written one.
-#include "engine/onnx.hpp"
-
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
-#include "engine/brought.hpp"
+#include "engine/network_file.hpp"
+#include "engine/onnx/onnx_network.hpp"
 #include "support/graph_weights.hpp"
 #include "support/messages.hpp"
 

@@ -1,6 +1,6 @@
 // Networks of the user as TorchScript, in this process. The scripts are compiled here and saved to a file.
-#include "engine/brought.hpp"
 #include "engine/memory.hpp"
+#include "engine/network_file.hpp"
 #include "support/denoise_batch.hpp"
 
 #include "patchbench/base/error.hpp"

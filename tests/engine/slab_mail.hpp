@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/native_rows.hpp"
-#include "network/exchanged_slab.hpp"
+#include "network/parts/exchanged_slab.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Carried rows in the engine torch: the whole image within rounding.
 #include "engine/native_rows.hpp"
-#include "network/band_pieces.hpp"
+#include "network/parts/band_pieces.hpp"
 #include "support/computed_graphs.hpp"
 
 #include <string>

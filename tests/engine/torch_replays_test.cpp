@@ -2,9 +2,9 @@
 // captured is called again, with its step and its addresses. A graph does not run the host's part of it, of which
 // nothing is left to later steps (CarriedRows).
 #include "engine/native_rows.hpp"
-#include "engine/torch/bands.hpp"
-#include "engine/torch/tensor_memory.hpp"
-#include "network/band_phases.hpp"
+#include "engine/torch/passes.hpp"
+#include "engine/torch/tensors.hpp"
+#include "network/parts/band_phases.hpp"
 #include "support/computed_graphs.hpp"
 
 #include <c10/core/InferenceMode.h>

@@ -1,6 +1,6 @@
 // Exchanged rows in the engine torch: the whole image within rounding.
 #include "engine/slab_mail.hpp"
-#include "network/slab_pieces.hpp"
+#include "network/parts/exchanged_slab.hpp"
 
 #include <string>
 

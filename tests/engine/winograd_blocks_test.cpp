@@ -1,5 +1,4 @@
-#include "engine/native/winograd_blocks.hpp"
-
+#include "engine/native/kernels.hpp"
 #include "network/native_layout.hpp"
 
 #include "patchbench/base/shard.hpp"

@@ -1,6 +1,6 @@
 // Engines in a process of their own: they agree with the reference, and whatever goes wrong in the process is an error
 // here. What is not installed is skipped.
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "device/host_memory.hpp"
 #include "engine/worker/engine_places.hpp"
 #include "support/denoise_batch.hpp"

@@ -1,5 +1,5 @@
 // ONNX models: what becomes a graph, which network that is, and its card.
-#include "engine/brought.hpp"
+#include "engine/network_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "fuzz/memory_file.hpp"
 

@@ -1,6 +1,6 @@
 // results.jsonl, as `--resume`, `compare` and the reports read it.
 #include "fuzz/memory_file.hpp"
-#include "report/results_file.hpp"
+#include "report/results/results_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     pb::test::expect_value_or_error(bytes, count,

@@ -4,9 +4,9 @@
 #include "measure/sweep_traces.hpp"
 #include "measure/telemetry_trace.hpp"
 #include "measure/three_rank_trace.hpp"
-#include "report/jsonl_writer.hpp"
-#include "report/results_file.hpp"
-#include "report/results_schema.hpp"
+#include "report/results/jsonl_writer.hpp"
+#include "report/results/results_file.hpp"
+#include "report/results/results_schema.hpp"
 
 #include <cstdio>
 #include <fstream>

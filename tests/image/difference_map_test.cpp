@@ -1,4 +1,4 @@
-#include "image/difference_map.hpp"
+#include "image/quality.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "image/tiff_write.hpp"
+#include "image/tiff/write.hpp"
 #include "tiff_fixture.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,4 @@
-#include "measure/batch_fit.hpp"
-
-#include "measure/memory_fit.hpp"
+#include "measure/study/batch_fit.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,5 +1,4 @@
-#include "measure/chart_groups.hpp"
-
+#include "measure/study/point_groups.hpp"
 #include "sweep_traces.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,5 @@
-#include "measure/layer_shares.hpp"
-
-#include "measure/study_summary.hpp"
+#include "measure/point_figures.hpp"
+#include "measure/study/study_summary.hpp"
 #include "three_rank_trace.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // Tests which point is recommended, and that none is when none qualifies.
-#include "measure/recommendation.hpp"
+#include "measure/study/recommendation.hpp"
 
 #include "sweep_traces.hpp"
 

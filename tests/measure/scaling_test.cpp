@@ -1,6 +1,6 @@
-#include "measure/scaling.hpp"
+#include "measure/study/scaling.hpp"
 
-#include "measure/study_summary.hpp"
+#include "measure/study/study_summary.hpp"
 #include "plan/prediction.hpp"
 #include "scaling_traces.hpp"
 

@@ -1,4 +1,4 @@
-#include "measure/study_summary.hpp"
+#include "measure/study/study_summary.hpp"
 
 #include "sweep_traces.hpp"
 

@@ -1,7 +1,6 @@
 // The search of `tune` on made-up measurements: who is next, who is out and why, and which one is taken.
 #include "measure/tuning.hpp"
 
-#include "measure/tuning_times.hpp"
 #include "three_rank_trace.hpp"
 
 #include <gmock/gmock.h>

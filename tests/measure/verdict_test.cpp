@@ -1,4 +1,5 @@
-#include "measure/image_verdict.hpp"
+#include "measure/verdict.hpp"
+
 #include "three_rank_trace.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "measure/width_series.hpp"
+#include "measure/study/width_series.hpp"
 
 #include "sweep_traces.hpp"
 

@@ -1,8 +1,8 @@
 // The kernels of the engine native for the instruction set that this program is compiled for, beside sums in double
 // precision: each method, odd extents and channels, with ReLU and sums. Prints the largest relative error of each
 // case; exit code 1 if one is beyond rounding.
-#include "engine/native/calls.hpp"
-#include "engine/native/pack.hpp"
+#include "engine/native/kernels.hpp"
+#include "engine/native/packed_weights.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "network/band_phases.hpp"
+#include "network/parts/band_phases.hpp"
 
-#include "network/band_pieces.hpp"
+#include "network/parts/band_pieces.hpp"
 #include "network/random_graph.hpp"
 #include "network/receptive_field.hpp"
 

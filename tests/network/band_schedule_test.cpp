@@ -1,8 +1,7 @@
-#include "network/band_schedule.hpp"
+#include "network/parts/band_schedule.hpp"
 
-#include "network/band_memory.hpp"
-#include "network/band_pieces.hpp"
-#include "network/late_maps.hpp"
+#include "network/parts/band_memory.hpp"
+#include "network/parts/band_pieces.hpp"
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"

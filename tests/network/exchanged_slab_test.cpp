@@ -1,6 +1,5 @@
-#include "network/exchanged_slab.hpp"
+#include "network/parts/exchanged_slab.hpp"
 
-#include "network/exchanged_memory.hpp"
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,5 +1,5 @@
 // Networks whose reach is known, as plain functions: their cards are found by trying.
-#include "network/find_card.hpp"
+#include "network/card/find_card.hpp"
 
 #include "patchbench/base/error.hpp"
 

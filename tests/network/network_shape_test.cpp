@@ -1,6 +1,6 @@
 #include "patchbench/network/network_shape.hpp"
 
-#include "network/find_card.hpp"
+#include "network/card/find_card.hpp"
 #include "network/graph_text.hpp"
 #include "network/random_graph.hpp"
 

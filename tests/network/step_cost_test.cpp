@@ -1,5 +1,5 @@
 // What the steps of a forward call cost, against figures counted by hand.
-#include "network/step_cost.hpp"
+#include "network/graph_facts.hpp"
 
 #include "patchbench/network/network_facts.hpp"
 

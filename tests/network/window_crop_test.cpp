@@ -1,5 +1,5 @@
 // What is computed of a cropped window, and the memory of its maps.
-#include "network/window_crop.hpp"
+#include "network/parts/window_crop.hpp"
 
 #include "network/receptive_field.hpp"
 #include "random_graph.hpp"

@@ -1,11 +1,11 @@
 // Writes made-up results as a machine with GPUs would, so that the report's charts can be tested without one. A study
 // file gives the points, and formulas give their times and memory. Everything is labelled as made up.
 #include "config/load_yaml.hpp"
-#include "measure/study_summary.hpp"
+#include "measure/study/study_summary.hpp"
 #include "measure/verdict.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
-#include "report/jsonl_writer.hpp"
+#include "report/results/jsonl_writer.hpp"
 
 #include "patchbench/base/shard.hpp"
 #include "patchbench/network/network_facts.hpp"

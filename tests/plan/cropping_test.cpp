@@ -2,8 +2,8 @@
 
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
-#include "plan/winograd.hpp"
 #include "support/planned_point.hpp"
 
 #include <gtest/gtest.h>

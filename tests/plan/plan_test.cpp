@@ -1,6 +1,6 @@
 #include "plan/plan.hpp"
 
-#include "network/band_pieces.hpp"
+#include "network/parts/band_pieces.hpp"
 #include "plan/bands.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"

@@ -1,8 +1,7 @@
 // Into how many strips carried rows are cut so that they fit into memory, by arithmetic alone.
-#include "plan/strips.hpp"
-
 #include "plan/bands.hpp"
 #include "plan/context.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 #include "support/planned_point.hpp"

@@ -1,7 +1,6 @@
-#include "report/csv.hpp"
+#include "report/export/csv.hpp"
 
 #include "measure/three_rank_trace.hpp"
-#include "report/csv_table.hpp"
 #include "report/metrics.hpp"
 #include "results_of.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/exports.hpp"
+#include "report/export/exports.hpp"
 
 #include "measure/three_rank_trace.hpp"
 #include "results_of.hpp"

@@ -1,10 +1,8 @@
-#include "report/html.hpp"
-
 #include "measure/sweep_traces.hpp"
-#include "report/base64.hpp"
-#include "report/jsonl_writer.hpp"
+#include "report/html/page.hpp"
 #include "report/metrics.hpp"
-#include "report/results_file.hpp"
+#include "report/results/jsonl_writer.hpp"
+#include "report/results/results_file.hpp"
 
 #include "patchbench/base/error.hpp"
 

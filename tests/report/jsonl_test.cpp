@@ -2,8 +2,8 @@
 #include "measure/sweep_traces.hpp"
 #include "measure/telemetry_trace.hpp"
 #include "measure/three_rank_trace.hpp"
-#include "report/jsonl_writer.hpp"
 #include "report/metrics.hpp"
+#include "report/results/jsonl_writer.hpp"
 #include "support/file_size_limit.hpp"
 
 #include <gmock/gmock.h>

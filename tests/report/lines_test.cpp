@@ -1,6 +1,6 @@
 #include "measure/three_rank_trace.hpp"
 #include "report/metrics.hpp"
-#include "report/report.hpp"
+#include "report/tables/tables.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

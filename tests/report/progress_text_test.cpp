@@ -1,6 +1,6 @@
-#include "report/progress_text.hpp"
+#include "report/tables/progress_text.hpp"
 
-#include "report/text_table.hpp"
+#include "report/tables/text_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

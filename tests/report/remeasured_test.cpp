@@ -1,7 +1,7 @@
 // Tests the record, the table and the notes of a point that was measured again or that drifts in spite of it.
 #include "measure/telemetry_trace.hpp"
-#include "report/csv.hpp"
-#include "report/jsonl_writer.hpp"
+#include "report/export/csv.hpp"
+#include "report/results/jsonl_writer.hpp"
 #include "results_of.hpp"
 
 #include <gmock/gmock.h>

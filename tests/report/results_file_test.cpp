@@ -1,11 +1,10 @@
-#include "report/results_file.hpp"
+#include "report/results/results_file.hpp"
 
 #include "measure/telemetry_trace.hpp"
 #include "network/graph_text.hpp"
-#include "report/jsonl_writer.hpp"
-#include "report/line_reader.hpp"
 #include "report/metrics.hpp"
-#include "report/report.hpp"
+#include "report/results/jsonl_writer.hpp"
+#include "report/tables/tables.hpp"
 #include "support/damage.hpp"
 
 #include <gmock/gmock.h>

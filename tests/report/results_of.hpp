@@ -2,7 +2,7 @@
 #pragma once
 
 #include "measure/summary.hpp"
-#include "report/results_file.hpp"
+#include "report/results/results_file.hpp"
 
 #include <filesystem>
 #include <vector>

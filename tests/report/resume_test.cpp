@@ -2,7 +2,7 @@
 
 #include "measure/three_rank_trace.hpp"
 #include "report/environment_differences.hpp"
-#include "report/time_left.hpp"
+#include "report/expected_time.hpp"
 #include "support/messages.hpp"
 
 #include <gmock/gmock.h>

@@ -3,9 +3,9 @@
 #include "measure/scaling_traces.hpp"
 #include "measure/verdict.hpp"
 #include "report/expected_time.hpp"
-#include "report/measured_calls.hpp"
-#include "report/report.hpp"
 #include "report/results_comparison.hpp"
+#include "report/results_figures.hpp"
+#include "report/tables/tables.hpp"
 #include "support/messages.hpp"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
+#include "report/tables/tables.hpp"
+
 #include "measure/three_rank_trace.hpp"
 #include "plan/context.hpp"
-#include "report/layers_table.hpp"
-#include "report/numbers.hpp"
-#include "report/report.hpp"
-#include "report/text_table.hpp"
+#include "report/tables/text.hpp"
+#include "report/tables/text_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "report/text_lines.hpp"
+#include "report/tables/text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

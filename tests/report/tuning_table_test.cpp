@@ -1,5 +1,5 @@
 // The table of what `tune` tried.
-#include "report/tuning_table.hpp"
+#include "report/tables/tables.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
-#include "run/verify/anomaly_tracker.hpp"
-
 #include "image/image.hpp"
+#include "run/pixels/core_sink.hpp"
 
 #include <gtest/gtest.h>
 

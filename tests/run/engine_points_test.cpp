@@ -1,7 +1,7 @@
 // Points whose network runs in a process beside each rank: verified like every point, failures become their status.
 #include "engine/worker/engine_places.hpp"
 #include "run/launch.hpp"
-#include "run/run.hpp"
+#include "run/runner.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 

@@ -1,7 +1,7 @@
 // `halo: exact` gives the whole image and no smaller halo does, shown with weights that make far pixels count: each
 // layer looks one pixel further in one direction and passes nothing else on, so that an output sample is the farthest
 // input sample that it can depend on.
-#include "run/pipeline/run_window.hpp"
+#include "run/pipeline/pipeline.hpp"
 #include "run/verify/reference_path.hpp"
 
 #include "patchbench/plan/tile_grid.hpp"

@@ -2,7 +2,7 @@
 // rounding, and ranks that fail while their neighbours wait for rows.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
-#include "comm/neighbours.hpp"
+#include "comm/rows/border_channel.hpp"
 #include "plan/slabs.hpp"
 #include "run/pipeline/row_device.hpp"
 #include "run/row_points.hpp"

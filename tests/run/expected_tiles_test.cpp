@@ -1,8 +1,6 @@
 // Two descriptions of the tile geometry that share no code.
 #include "run/verify/expected_tiles.hpp"
 
-#include "run/verify/expected_strips.hpp"
-
 #include "patchbench/plan/tile_grid.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "base/sha256.hpp"
 #include "run/launch.hpp"
 #include "run/pipeline/pipeline.hpp"
-#include "run/run.hpp"
+#include "run/runner.hpp"
 #include "run/verify/verification.hpp"
 #include "support/planned_point.hpp"
 

@@ -4,8 +4,8 @@
 #include "image/image_file.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/core_sink.hpp"
-#include "run/pixels/window_source.hpp"
-#include "run/run.hpp"
+#include "run/pixels/slab.hpp"
+#include "run/runner.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 // Clocks of hosts, and what each rank did when, on one of them.
+#include "run/pipeline/timeline.hpp"
+
 #include "run/launch.hpp"
-#include "run/pipeline/clock_offset.hpp"
-#include "run/pipeline/gather_timeline.hpp"
-#include "run/run.hpp"
+#include "run/runner.hpp"
 #include "support/planned_point.hpp"
 
 #include <gtest/gtest.h>

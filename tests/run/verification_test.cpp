@@ -4,7 +4,7 @@
 #include "image/image_file.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/image_source.hpp"
-#include "run/run.hpp"
+#include "run/runner.hpp"
 #include "support/shallow_dncnn.hpp"
 
 #include "patchbench/engine/weights.hpp"

@@ -1,7 +1,7 @@
 // The graphs by which carried rows of a network can be computed.
 #pragma once
 
-#include "network/late_maps.hpp"
+#include "network/parts/band_schedule.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Windows of known pixels through a Denoiser, for the tests of engines on any device.
 #pragma once
 
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "base/half.hpp"
 #include "engine/memory.hpp"
 #include "network/graph_facts.hpp"

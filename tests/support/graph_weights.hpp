@@ -1,7 +1,7 @@
 // Networks that are none of the list, as values: their graph, and weights from a seed.
 #pragma once
 
-#include "network/find_card.hpp"
+#include "network/card/find_card.hpp"
 #include "network/graph_facts.hpp"
 #include "network/random_graph.hpp"
 #include "support/denoise_batch.hpp"

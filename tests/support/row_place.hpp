@@ -1,7 +1,7 @@
 // Rows in memory, with gaps between them that nobody may write.
 #pragma once
 
-#include "comm/transfer_channel.hpp"
+#include "comm/rows/transfer_channel.hpp"
 
 #include <algorithm>
 #include <cstddef>

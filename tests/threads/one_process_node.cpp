@@ -1,7 +1,7 @@
 #include "threads/one_process_node.hpp"
 
 #include "comm/communicator.hpp"
-#include "comm/node_memory.hpp"
+#include "comm/shared/node_memory.hpp"
 
 #include <atomic>
 #include <barrier>

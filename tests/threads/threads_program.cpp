@@ -5,10 +5,10 @@
 // whether calls return, until one does not.
 #include "comm/end_job.hpp"
 #include "comm/interruption.hpp"
-#include "comm/node_memory.hpp"
+#include "comm/shared/node_memory.hpp"
 #include "comm/watchdog.hpp"
-#include "device/copy_rates.hpp"
-#include "device/gauge_sampler.hpp"
+#include "device/best_rates.hpp"
+#include "device/telemetry/gauge_sampler.hpp"
 #include "engine/native/thread_pool.hpp"
 #include "threads/one_process_node.hpp"
 

@@ -3,8 +3,8 @@
 
 namespace pb::network {
 
-class BandSchedule;   // network/band_schedule.hpp
-class ExchangedSlab;  // network/exchanged_slab.hpp
-class WindowCrop;     // network/window_crop.hpp
+class BandSchedule;   // network/parts/band_schedule.hpp
+class ExchangedSlab;  // network/parts/exchanged_slab.hpp
+class WindowCrop;     // network/parts/window_crop.hpp
 
 }  // namespace pb::network

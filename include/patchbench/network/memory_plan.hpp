@@ -21,7 +21,7 @@ inline constexpr MemoryPath kOnednnPath{.fusing = {.relu = true, .sum = true}, .
 /// On CUDA: cuDNN, whose scratch memory is counted as a copy of the kernel.
 inline constexpr MemoryPath kCudnnPath{.fusing = {.relu = true, .sum = false}};
 inline constexpr MemoryPath kFusedCudnnPath{.fusing = {.relu = true, .sum = true}};
-/// On CUDA where pieces of maps are computed (network/pieces.hpp): the steps of the CPU, each layer by cuDNN.
+/// On CUDA where pieces of maps are computed (network/parts/pieces.hpp): the steps of the CPU, each layer by cuDNN.
 inline constexpr MemoryPath kCudnnPiecesPath{.fusing = {.relu = true, .sum = true}, .sums_after_layer = true};
 
 struct MemorySize {

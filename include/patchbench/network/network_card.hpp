@@ -1,5 +1,5 @@
 // What plans and engines must know of a network that the user brings as a file. It follows from its layers, where those
-// are operations of a Graph; else it is found by trying (find_card.hpp), or stated in a card beside the file
+// are operations of a Graph; else it is found by trying (network/card/find_card.hpp), or stated in a card beside the file
 // (load_yaml.hpp).
 #pragma once
 

@@ -1,6 +1,6 @@
 #include "config/yaml/yaml_text.hpp"
 
-#include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "config/text.hpp"
 

@@ -1,6 +1,6 @@
 #include "engine/checkpoint/pickle_machine.hpp"
 
-#include "engine/checkpoint/pickle_globals.hpp"
+#include "engine/checkpoint/pickle_value.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
-// Makes tensors from the values of a pickle: finds the state dict, checks every view against its storage and copies it.
+// Makes tensors from the values of a pickle: finds the state dict in what training scripts save (dicts in dicts, beside
+// the optimizer, the epoch and so on), checks every view against its storage and copies it.
 #pragma once
 
 #include "engine/checkpoint/pickle_value.hpp"
@@ -9,6 +10,14 @@
 #include <string>
 
 namespace pb::engine {
+
+struct NestedStateDict {
+    size_t dict = 0;   // index into PickleHeap::dicts
+    std::string note;  // "'params_ema' is read, not 'params'"; empty when there was no choice
+};
+
+/// Follows the usual names, averaged weights first. Returns `outermost` when no state dict is found under them.
+[[nodiscard]] NestedStateDict find_state_dict(const PickleHeap& heap, size_t outermost);
 
 struct PickledFile {
     std::string name;    // for messages

@@ -1,6 +1,6 @@
 // Compiles the kernels once for each instruction set and chooses one at run time. foreach_target.h includes
 // target_kernels.inl for all instruction sets but the baseline, and leaves the baseline for the line after it.
-#include "engine/native/calls.hpp"
+#include "engine/native/kernels.hpp"
 
 #include <algorithm>
 #include <array>

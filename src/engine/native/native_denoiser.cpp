@@ -1,10 +1,8 @@
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "engine/engines.hpp"
-#include "engine/native/bands.hpp"
-#include "engine/native/cropped.hpp"
 #include "engine/native/network.hpp"
-#include "engine/native/slab.hpp"
-#include "engine/views.hpp"
+#include "engine/native/passes.hpp"
+#include "engine/windows.hpp"
 
 #include "patchbench/base/error.hpp"
 

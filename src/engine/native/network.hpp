@@ -3,10 +3,10 @@
 #pragma once
 
 #include "engine/memory.hpp"
-#include "engine/native/calls.hpp"
+#include "engine/native/kernels.hpp"
 #include "engine/native/packed_weights.hpp"
 #include "engine/native/thread_pool.hpp"
-#include "engine/step_clock.hpp"
+#include "engine/progress.hpp"
 #include "network/arena.hpp"
 
 #include "patchbench/base/batch_view.hpp"

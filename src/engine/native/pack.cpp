@@ -1,6 +1,5 @@
-#include "engine/native/pack.hpp"
-
 #include "base/half.hpp"
+#include "engine/native/packed_weights.hpp"
 
 #include <array>
 #include <bit>

@@ -1,7 +1,5 @@
 #include "engine/native/packed_weights.hpp"
 
-#include "engine/native/pack.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "engine/native/winograd_blocks.hpp"
+#include "engine/native/kernels.hpp"
 
 #include "patchbench/base/shard.hpp"
 

@@ -1,10 +1,11 @@
-// A network as read from an ONNX file: operations and values, under the names of the file.
+// A network in an ONNX file: read as operations and values under the names of the file, recognised, and written.
 #pragma once
 
 #include "engine/checkpoint/byte_reader.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -32,5 +33,16 @@ struct OnnxNetwork {
 /// The weights of the model in `file`, whose operations must be `layers`. Throws as read_onnx.
 [[nodiscard]] std::map<std::string, Convolution> convolutions_in(const std::filesystem::path& file,
                                                                  const network::Graph& layers);
+
+// Writes networks for other programs as ONNX: https://github.com/onnx/onnx/blob/main/docs/IR.md.
+
+/// Writes network and weights as an ONNX model (opset 17) with one input and one output, [batch, channels, height,
+/// width] in float32. Batch, height and width are dynamic; height and width must be multiples of the network's
+/// alignment. When the network takes a noise level, the input has one channel more than the image. `load_weights` can
+/// read the file. Throws like AtomicFile.
+void save_onnx(const Weights& weights, const std::filesystem::path& file);
+
+/// The content of that file.
+[[nodiscard]] std::string to_onnx(const Weights& weights);
 
 }  // namespace pb::engine

@@ -2,7 +2,6 @@
 // graph is refused.
 #include "engine/onnx/onnx_model.hpp"
 #include "engine/onnx/onnx_network.hpp"
-#include "engine/onnx/onnx_node.hpp"
 #include "engine/onnx/onnx_tensors.hpp"
 #include "engine/weights/batch_norm.hpp"
 #include "network/graph_text.hpp"

@@ -1,10 +1,9 @@
 // What an ONNX model takes and gives, by the declarations of its inputs and outputs: its operations are not read.
 #include "base/sha256.hpp"
-#include "engine/brought.hpp"
-#include "engine/onnx/external_data.hpp"
+#include "engine/network_file.hpp"
 #include "engine/onnx/onnx_model.hpp"
 #include "engine/onnx/onnx_network.hpp"
-#include "engine/weights_file.hpp"
+#include "engine/onnx/onnx_tensors.hpp"
 
 #include "patchbench/base/error.hpp"
 

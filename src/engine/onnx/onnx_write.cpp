@@ -1,5 +1,5 @@
 #include "base/atomic_file.hpp"
-#include "engine/onnx.hpp"
+#include "engine/onnx/onnx_network.hpp"
 #include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
 

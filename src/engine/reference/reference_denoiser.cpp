@@ -1,6 +1,6 @@
 #include "engine/engines.hpp"
 #include "engine/reference/map.hpp"
-#include "engine/views.hpp"
+#include "engine/windows.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -2,7 +2,7 @@
 // one a step, of other maps in one tensor.
 #pragma once
 
-#include "network/band_pieces.hpp"
+#include "network/parts/band_pieces.hpp"
 
 #include <ATen/core/Tensor.h>
 

@@ -1,17 +1,57 @@
 #include "engine/torch/code.hpp"
 
-#include "engine/torch/crash_note.hpp"
-
 #include "patchbench/base/error.hpp"
 
 #include <c10/util/Exception.h>
+#include <signal.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
+#include <cstring>
+#include <mutex>
 #include <sstream>
+#include <utility>
 
 namespace pb::engine::torch_engine {
+
+namespace {
+
+constexpr std::array kFatalSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+// What a signal handler can read.
+std::atomic<const char*> last_sentence{nullptr};
+std::array<struct sigaction, kFatalSignals.size()> earlier_actions;
+
+extern "C" void tell_of_crash(int signal) {
+    if (const char* const sentence = last_sentence.exchange(nullptr))
+        (void)!::write(STDERR_FILENO, sentence, std::strlen(sentence));
+    for (size_t i = 0; i < kFatalSignals.size(); ++i)
+        if (kFatalSignals[i] == signal) sigaction(signal, &earlier_actions[i], nullptr);
+    ::raise(signal);
+}
+
+/// After MPI, which sets handlers of its own for some of them.
+void set_handlers() {
+    struct sigaction action {};
+    action.sa_handler = tell_of_crash;
+    action.sa_flags = SA_NODEFER;
+    for (size_t i = 0; i < kFatalSignals.size(); ++i) sigaction(kFatalSignals[i], &action, &earlier_actions[i]);
+}
+
+}  // namespace
+
+CrashNote::CrashNote(std::string sentence) : sentence_(std::move(sentence)) {
+    static std::once_flag once;
+    std::call_once(once, set_handlers);
+    last_sentence = sentence_.c_str();
+}
+
+CrashNote::~CrashNote() { last_sentence = nullptr; }
 
 namespace {
 
@@ -88,6 +128,36 @@ void Code::run(const at::Tensor& in, at::Tensor& out) {
 
 std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement) {
     return weights.source.ends_with(".pt2") ? make_package(weights, placement) : make_script(weights, placement);
+}
+
+// TorchScript.
+
+namespace {
+
+class Script final : public Code {
+  public:
+    Script(const Weights& weights, const Placement& placement) : Code(weights) {
+        guarded(file() + " is no TorchScript that LibTorch reads", [&] {
+            module_ = torch::jit::load(file(), placement.options.device());
+            module_.eval();
+        });
+    }
+
+  private:
+    [[nodiscard]] at::Tensor call(const std::vector<at::Tensor>& inputs) override {
+        const c10::IValue result = module_.forward({inputs.begin(), inputs.end()});
+        if (!result.isTensor())
+            throw Error("engine torch: " + file() + " gave " + result.tagKind() + " instead of a tensor");
+        return result.toTensor();
+    }
+
+    torch::jit::Module module_;
+};
+
+}  // namespace
+
+std::unique_ptr<Code> make_script(const Weights& weights, const Placement& placement) {
+    return std::make_unique<Script>(weights, placement);
 }
 
 }  // namespace pb::engine::torch_engine

@@ -2,7 +2,7 @@
 // package of AOTInductor, which is a library of machine code. It was trusted before it came here.
 #pragma once
 
-#include "engine/torch/placement.hpp"
+#include "engine/torch/tensors.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -14,6 +14,21 @@
 #include <vector>
 
 namespace pb::engine::torch_engine {
+
+// What a process says when code of the user crashes it: a signal handler that writes one sentence.
+
+/// While it lives, a signal that ends the process (SIGSEGV, SIGABRT, ...) in any thread first writes `sentence` to
+/// standard error; then what was set for that signal before happens. One at a time.
+class CrashNote {
+  public:
+    explicit CrashNote(std::string sentence);
+    ~CrashNote();
+    CrashNote(const CrashNote&) = delete;
+    CrashNote& operator=(const CrashNote&) = delete;
+
+  private:
+    std::string sentence_;
+};
 
 /// The first calls of a shape record types and shapes, then the interpreter compiles.
 inline constexpr int kCodeWarmUpCalls = 2;

@@ -1,9 +1,8 @@
-#include "engine/torch/compute_rates.hpp"
-
-#include "device/call_time.hpp"
+#include "device/best_rates.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/layer.hpp"
-#include "engine/torch/tensor_memory.hpp"
+#include "engine/torch/library.hpp"
+#include "engine/torch/tensors.hpp"
 #include "engine/torch/translate_errors.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -2,7 +2,7 @@
 // or cuDNN for a convolution.
 #pragma once
 
-#include "engine/torch/placement.hpp"
+#include "engine/torch/tensors.hpp"
 
 #include "patchbench/engine/weights.hpp"
 

@@ -1,8 +1,8 @@
 // The library that is loaded: its one function.
-#include "engine/torch/compute_rates.hpp"
+#include "engine/torch/library.hpp"
+
 #include "engine/torch/cuda_backend.hpp"
-#include "engine/torch/tensor_memory.hpp"
-#include "engine/torch/torch_denoiser.hpp"
+#include "engine/torch/tensors.hpp"
 #include "engine/torch/translate_errors.hpp"
 #include "engine/torch_library.hpp"
 

@@ -2,9 +2,9 @@
 // overwritten as in the memory plan, so that the peak is the one that the plan predicts.
 #pragma once
 
-#include "engine/step_clock.hpp"
+#include "engine/progress.hpp"
 #include "engine/torch/layer.hpp"
-#include "network/pieces.hpp"
+#include "network/parts/pieces.hpp"
 
 #include "patchbench/network/memory_plan.hpp"
 

@@ -1,4 +1,4 @@
-// Pieces of maps: Note [Pieces] in network/pieces.hpp.
+// Pieces of maps: Note [Pieces] in network/parts/pieces.hpp.
 #include "engine/torch/network.hpp"
 
 #include <ATen/ops/empty.h>

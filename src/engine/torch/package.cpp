@@ -1,7 +1,7 @@
 // A package of AOTInductor (.pt2): a library of machine code for one kind of device, its weights inside.
-#include "engine/brought.hpp"
+#include "engine/network_file.hpp"
 #include "engine/torch/code.hpp"
-#include "engine/torch/tensor_memory.hpp"
+#include "engine/torch/tensors.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,17 +1,14 @@
-#include "engine/torch/torch_denoiser.hpp"
-
 #include "base/user_cache.hpp"
-#include "engine/step_clock.hpp"
-#include "engine/torch/bands.hpp"
+#include "engine/progress.hpp"
 #include "engine/torch/code.hpp"
-#include "engine/torch/cropped.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
+#include "engine/torch/library.hpp"
 #include "engine/torch/network.hpp"
+#include "engine/torch/passes.hpp"
 #include "engine/torch/replays.hpp"
-#include "engine/torch/slab.hpp"
-#include "engine/torch/tensor_memory.hpp"
+#include "engine/torch/tensors.hpp"
 #include "engine/torch/translate_errors.hpp"
 
 #include <ATen/Version.h>

@@ -1,6 +1,6 @@
 #include "engine/worker/engine_places.hpp"
 
-#include "base/program_folder.hpp"
+#include "base/user_paths.hpp"
 #include "engine/worker/child_process.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,6 +1,6 @@
 // Runs windows of any extent through a network whose card is not known yet.
 #include "device/host_memory.hpp"
-#include "engine/brought.hpp"
+#include "engine/network_file.hpp"
 #include "engine/worker/engine_places.hpp"
 #include "engine/worker/worker.hpp"
 

@@ -2,7 +2,7 @@
 #include "base/half.hpp"
 #include "device/host_memory.hpp"
 #include "engine/engines.hpp"
-#include "engine/views.hpp"
+#include "engine/windows.hpp"
 #include "engine/worker/worker.hpp"
 
 #include "patchbench/base/error.hpp"

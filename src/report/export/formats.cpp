@@ -1,7 +1,7 @@
 #include "report/export/formats.hpp"
 
-#include "report/exports.hpp"
-#include "report/named_points.hpp"
+#include "report/export/exports.hpp"
+#include "report/export/named_points.hpp"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // Declares the export formats. Each one is in the file of its name.
 #pragma once
 
-#include "report/json_settings.hpp"
 #include "report/metrics.hpp"
-#include "report/results_file.hpp"
+#include "report/results/json_values.hpp"
+#include "report/results/results_file.hpp"
 
 #include <span>
 #include <string>

@@ -3,7 +3,7 @@
 // iteration, and its CPU time is the sum over all ranks. All metrics are user counters of the median entry.
 #include "base/statistics.hpp"
 #include "report/export/formats.hpp"
-#include "report/named_points.hpp"
+#include "report/export/named_points.hpp"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // its src/extract.ts: an array of objects with name, unit and value and the optional texts range and extra. All metrics
 // in one file improve in the same direction.
 #include "report/export/formats.hpp"
-#include "report/named_points.hpp"
+#include "report/export/named_points.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // Writes results as Markdown, to paste into an issue.
-#include "measure/recommendation.hpp"
+#include "measure/study/recommendation.hpp"
 #include "measure/verdict.hpp"
-#include "report/exports.hpp"
-#include "report/named_points.hpp"
-#include "report/points_table.hpp"
-#include "report/report.hpp"
+#include "report/export/exports.hpp"
+#include "report/export/named_points.hpp"
+#include "report/tables/points_table.hpp"
+#include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
 

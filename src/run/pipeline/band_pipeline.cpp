@@ -3,7 +3,7 @@
 // each of them goes through all rows before the next one begins.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
-#include "engine/layer_report.hpp"
+#include "engine/progress.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/pipeline/row_device.hpp"
 #include "run/pipeline/stopwatch.hpp"

@@ -1,7 +1,7 @@
 // The batches of one rank in a pass: its own batches in order, or batches from a counter that all ranks share.
 #pragma once
 
-#include "comm/shared_counter.hpp"
+#include "comm/shared/shared_counter.hpp"
 #include "run/progress.hpp"
 
 #include "patchbench/base/shard.hpp"

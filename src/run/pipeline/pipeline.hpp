@@ -4,11 +4,13 @@
 // construction a pass allocates nothing and never synchronises the whole device.
 #pragma once
 
-#include "comm/border_channel.hpp"
+#include "comm/rows/border_channel.hpp"
+#include "device/convert.hpp"
+#include "image/image.hpp"
 #include "run/pipeline/batch_queue.hpp"
 #include "run/pipeline/span_log.hpp"
 #include "run/pixels/core_sink.hpp"
-#include "run/pixels/window_source.hpp"
+#include "run/pixels/slab.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
@@ -79,5 +81,13 @@ using CallSeconds = std::function<double(int64_t)>;
 /// Makes the pipeline for a simulated device. `pixel_bytes`: size of one pixel, channels times element size.
 [[nodiscard]] std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
                                                             const PipelineOptions& options, size_t pixel_bytes);
+
+// Runs one window through a network from host to host, one step after another, for the command `check`.
+
+/// Returns the output of `denoiser` for `window` (f32, extents multiples of the network's alignment), with the same
+/// extent and type. `denoiser` must run in fp32 with contiguous tensors on `device`, which the calling thread must have
+/// selected. Synchronises `stream`.
+[[nodiscard]] image::Image run_window(engine::Denoiser& denoiser, image::Image window,
+                                      const device::Conversion& conversion, DeviceId device, device::Stream& stream);
 
 }  // namespace pb::run

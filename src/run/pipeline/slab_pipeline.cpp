@@ -2,7 +2,7 @@
 // together with the slabs of the other ranks, and are written band by band.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
-#include "comm/neighbours.hpp"
+#include "comm/rows/border_channel.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/pipeline/slab_run.hpp"
 #include "run/pipeline/stopwatch.hpp"

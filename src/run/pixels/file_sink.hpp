@@ -3,7 +3,7 @@
 
 #include "image/placed_image.hpp"
 #include "run/pixels/core_sink.hpp"
-#include "run/pixels/output_plan.hpp"
+#include "run/pixels/output.hpp"
 #include "run/point/team.hpp"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "run/pixels/image_source.hpp"
 
-#include "base/controls.hpp"
+#include "base/text.hpp"
 #include "image/synthetic.hpp"
 #include "run/pixels/file_samples.hpp"
 

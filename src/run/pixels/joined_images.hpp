@@ -2,7 +2,7 @@
 #pragma once
 
 #include "run/pixels/core_sink.hpp"
-#include "run/pixels/window_source.hpp"
+#include "run/pixels/slab.hpp"
 
 #include <cstdint>
 #include <utility>

@@ -1,13 +1,14 @@
 #include "run/point/bounds.hpp"
 
-#include "device/copy_rates.hpp"
-#include "engine/compute_rates.hpp"
+#include "device/best_rates.hpp"
 #include "engine/memory.hpp"
+#include "engine/torch_library.hpp"
 #include "run/agreement.hpp"
 #include "run/point/gather_records.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace pb::run {
@@ -71,6 +72,29 @@ void BoundsCache::add_to(record::PointTrace& trace, Team& team, const engine::En
         found = known_.emplace(key, gather_records(*team.reduction, mine)).first;
     }
     for (size_t rank = 0; rank < trace.ranks.size(); ++rank) trace.ranks[rank].bounds = found->second.at(rank);
+}
+
+namespace {
+
+constexpr size_t kMostNodes = 4;
+
+comm::PingPong fastest_link(const Team& team) {
+    comm::PingPong fastest;
+    for (size_t i = 0; i < std::min(kMostNodes, team.first_elsewhere.size()); ++i) {
+        const comm::PingPong speed = comm::ping_pong(team.ranks, 0, team.first_elsewhere[i]);
+        if (speed.bytes_per_s > fastest.bytes_per_s) fastest = speed;
+    }
+    return fastest;
+}
+
+}  // namespace
+
+void LinkSpeeds::add_to(record::PointTrace& trace, const Team& team) {
+    if (!trace.exchange) return;
+    auto found = known_.find(&team);
+    if (found == known_.end()) found = known_.emplace(&team, fastest_link(team)).first;
+    trace.exchange->link_bytes_per_s = found->second.bytes_per_s;
+    trace.exchange->link_latency_s = found->second.latency_s;
 }
 
 }  // namespace pb::run

@@ -1,6 +1,8 @@
-// Measures the best rates of the ranks' devices and hosts, in the same run as the figures that they are compared with.
+// Measures the best rates of the ranks' devices, hosts and links, in the same run as the figures that they are compared
+// with.
 #pragma once
 
+#include "comm/ping_pong.hpp"
 #include "record/point.hpp"
 #include "run/point/team.hpp"
 
@@ -25,6 +27,18 @@ class BoundsCache {
     // The number of threads is that of the setting, which is the same on all ranks.
     using Key = std::tuple<const Team*, EngineKind, Precision, int64_t>;
     std::map<Key, std::vector<record::BoundsRecord>> known_;
+};
+
+/// Measures once for each team of a study.
+class LinkSpeeds {
+  public:
+    /// Collective over the team. Call it after a point's repetitions, when nothing is being timed. Does nothing for a
+    /// point without an exchange. Otherwise it measures at most four other nodes, one after another, about 0.1 s each,
+    /// and keeps the fastest.
+    void add_to(record::PointTrace& trace, const Team& team);
+
+  private:
+    std::map<const Team*, comm::PingPong> known_;
 };
 
 }  // namespace pb::run

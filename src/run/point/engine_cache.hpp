@@ -1,6 +1,9 @@
-// Makes the engines of points. For many small images it keeps them: to pack the weights again takes longer than such an
-// image.
+// The engines of points: kept for many small images, since to pack the weights again takes longer than such an image,
+// and with weights that the ranks of a node pack once and share.
 #pragma once
+
+#include "comm/communicator.hpp"
+#include "plan/topology.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
@@ -8,6 +11,13 @@
 #include <vector>
 
 namespace pb::run {
+
+// What the ranks of a node make once and share: the transformed weights of the engine native.
+
+/// Blocks that the ranks of `world` on this node share. Null where this is the only rank, and where the ranks cannot
+/// reach each other's memory: then each has its own. Collective.
+[[nodiscard]] std::shared_ptr<engine::SharedBlocks> make_shared_blocks(const comm::Communicator& world,
+                                                                       const plan::Topology& topology);
 
 class EngineCache {
   public:

@@ -2,7 +2,7 @@
 // memory, verification, output and errors; only the pass is common.
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/point_conversion.hpp"
+#include "run/point/point_options.hpp"
 #include "run/point/runner_impl.hpp"
 #include "run/point/settle.hpp"
 

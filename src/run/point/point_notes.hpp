@@ -2,7 +2,7 @@
 #pragma once
 
 #include "run/pixels/image_source.hpp"
-#include "run/run.hpp"
+#include "run/runner.hpp"
 
 #include "patchbench/engine/weights.hpp"
 

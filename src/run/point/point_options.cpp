@@ -1,11 +1,57 @@
 #include "run/point/point_options.hpp"
 
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "comm/interruption.hpp"
 #include "config/call_times.hpp"
-#include "plan/winograd.hpp"
+#include "config/text.hpp"
+#include "plan/memory_limit.hpp"
+
+#include <fmt/format.h>
 
 namespace pb::run {
+
+namespace {
+
+/// Used when the training noise level of the weights is unknown.
+void leave_sigma_unused(plan::Point& point, const engine::Weights& weights) {
+    point.uses_sigma = false;
+    point.sigma_note = weights.trained ? "sigma has no effect: the noise level that " + weights.source +
+                                             " was trained for is unknown; state it with trained_sigma (denoise: "
+                                             "--trained-sigma) or as sigma_train in the metadata of a .safetensors "
+                                             "or ONNX file, unless it was trained for a range"
+                                       : "sigma has no effect: " + weights.source + " is not trained";
+    if (weights.trained) point.notes.push_back(point.sigma_note);
+}
+
+/// A network extrapolates beyond the levels of its training: it leaves noise, or invents detail.
+void warn_beyond_training(plan::Point& point, const engine::Weights& weights) {
+    if (!weights.most_sigma || point.sigma <= *weights.most_sigma) return;
+    point.sigma_note = fmt::format("{} was trained for noise up to {:g}, not {:.3g}: expect noise that is left",
+                                   weights.source, *weights.most_sigma, point.sigma);
+    point.notes.push_back(point.sigma_note);
+}
+
+}  // namespace
+
+device::Conversion conversion_for(const plan::Point& point, const engine::Weights& weights) {
+    device::Conversion conversion;
+    const double white = weights.card ? weights.card->range : 1;
+    conversion.gain = static_cast<float>(white);
+    if (point.facts().takes_sigma)
+        conversion.sigma = static_cast<float>(white * point.sigma);
+    else if (weights.trained_sigma && point.sigma > 0)
+        conversion.gain = static_cast<float>(white * *weights.trained_sigma / point.sigma);
+    return conversion;
+}
+
+void settle_sigma(plan::Point& point, const engine::Weights& weights) {
+    if (point.facts().takes_sigma) return warn_beyond_training(point, weights);
+    if (!weights.trained_sigma) return leave_sigma_unused(point, weights);
+    if (!weights.replaced_sigma) return;
+    point.sigma_note = "trained_sigma = " + config::format_setting(*weights.trained_sigma) + " is used, though " +
+                       weights.source + " was trained for " + config::format_setting(*weights.replaced_sigma);
+    point.notes.push_back(point.sigma_note);
+}
 
 engine::EngineOptions engine_options(const plan::Point& point, const plan::RankPlace& place) {
     const config::PointSettings& settings = point.settings;

@@ -1,10 +1,10 @@
 #include "run/point/profile_layers.hpp"
 
-#include "base/engine_precision.hpp"
+#include "base/engine_support.hpp"
 #include "comm/interruption.hpp"
+#include "network/graph_facts.hpp"
 #include "network/native_layout.hpp"
-#include "network/step_cost.hpp"
-#include "plan/winograd.hpp"
+#include "plan/memory_limit.hpp"
 #include "run/agreement.hpp"
 #include "run/point/gather_records.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "run/pipeline/batch_queue.hpp"
 #include "run/pixels/core_sink.hpp"
-#include "run/pixels/output_plan.hpp"
-#include "run/pixels/window_source.hpp"
+#include "run/pixels/output.hpp"
+#include "run/pixels/slab.hpp"
 #include "run/point/team.hpp"
 
 #include <memory>

@@ -1,13 +1,12 @@
 #include "run/point/repetitions.hpp"
 
-#include "base/disturbance.hpp"
-#include "base/rank_tests.hpp"
 #include "base/statistics.hpp"
+#include "base/telemetry_record.hpp"
 #include "comm/interruption.hpp"
 #include "device/host_memory.hpp"
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/gather_timeline.hpp"
+#include "run/pipeline/timeline.hpp"
 #include "run/point/gather_records.hpp"
 
 #include <algorithm>

@@ -3,11 +3,9 @@
 
 #include "run/point/bounds.hpp"
 #include "run/point/engine_cache.hpp"
-#include "run/point/link_speed.hpp"
 #include "run/point/rank_share.hpp"
-#include "run/point/shared_weights.hpp"
-#include "run/point/typical_halo.hpp"
-#include "run/run.hpp"
+#include "run/point/settle.hpp"
+#include "run/runner.hpp"
 #include "run/verify/check_budget.hpp"
 #include "run/verify/verification.hpp"
 #include "run/weights_source.hpp"

@@ -1,12 +1,12 @@
 // The ranks that take part in a point: all or some of the started ranks.
 #pragma once
 
-#include "comm/border_channel.hpp"
 #include "comm/communicator.hpp"
 #include "comm/metric_reduction.hpp"
-#include "comm/transfer_channel.hpp"
+#include "comm/rows/border_channel.hpp"
+#include "comm/rows/transfer_channel.hpp"
 #include "config/settings.hpp"
-#include "device/telemetry.hpp"
+#include "device/telemetry/telemetry.hpp"
 #include "plan/plan.hpp"
 
 #include <algorithm>

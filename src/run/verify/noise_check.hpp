@@ -2,7 +2,7 @@
 // network received.
 #pragma once
 
-#include "run/pixels/window_source.hpp"
+#include "run/pixels/slab.hpp"
 
 #include <optional>
 #include <string>

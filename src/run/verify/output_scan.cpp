@@ -2,7 +2,6 @@
 
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
-#include "run/verify/trivial_output_check.hpp"
 
 #include <fmt/format.h>
 

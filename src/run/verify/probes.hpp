@@ -3,7 +3,7 @@
 
 #include "plan/plan.hpp"
 #include "run/pixels/core_sink.hpp"
-#include "run/pixels/window_source.hpp"
+#include "run/pixels/slab.hpp"
 #include "run/work.hpp"
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Anomalies {
 };
 
 /// Finds the suspicious windows of `runs`, from all of their output: the window with the most odd samples
-/// (anomaly_tracker.hpp), and those that the network changed most and least, measured by the mean absolute difference
+/// (core_sink.hpp), and those that the network changed most and least, measured by the mean absolute difference
 /// from its input. The least changed comes before the most changed when its change is almost 0.
 [[nodiscard]] Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work,
                                        const std::vector<Range>& runs);

@@ -1,9 +1,9 @@
 #include "run/verify/reference_path.hpp"
 
-#include "base/engine_files.hpp"
+#include "base/engine_support.hpp"
 #include "comm/interruption.hpp"
-#include "engine/brought.hpp"
 #include "engine/memory.hpp"
+#include "engine/network_file.hpp"
 #include "run/verify/reach.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -3,7 +3,7 @@
 // its own code for window, padding, scale, gain and sigma channel.
 #pragma once
 
-#include "network/window_crop.hpp"
+#include "network/parts/window_crop.hpp"
 #include "run/pixels/image_source.hpp"
 
 #include "patchbench/engine/denoiser.hpp"

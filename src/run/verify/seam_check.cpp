@@ -1,6 +1,6 @@
 #include "run/verify/seam_check.hpp"
 
-#include "image/difference_map.hpp"
+#include "image/quality.hpp"
 #include "run/verify/difference.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"

@@ -2,7 +2,6 @@
 // not.
 #pragma once
 
-#include "run/verify/subject.hpp"
 #include "run/verify/verification.hpp"
 
 namespace pb::run {

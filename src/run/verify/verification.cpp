@@ -2,9 +2,7 @@
 
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
-#include "run/verify/expected_strips.hpp"
 #include "run/verify/expected_tiles.hpp"
-#include "run/verify/fp64_check.hpp"
 #include "run/verify/noise_check.hpp"
 #include "run/verify/output_scan.hpp"
 #include "run/verify/probes.hpp"

@@ -1,14 +1,32 @@
-// Compares the output of a point with independent computations, outside the timed region.
+// Compares the output of a point, as its ranks made it, with independent computations, outside the timed region.
 #pragma once
 
+#include "record/point.hpp"
 #include "record/verification.hpp"
+#include "run/point/rank_share.hpp"
 #include "run/verify/check_budget.hpp"
-#include "run/verify/subject.hpp"
+#include "run/verify/reference_path.hpp"
 
 #include <map>
 #include <string>
 
 namespace pb::run {
+
+// The subject of a verification: the output of a point as its ranks made it, and the independent reference path.
+
+/// All members must outlive the verification. Each rank has its own `reference` and `exact`.
+struct Subject {
+    const record::PointTrace& trace;
+    const Team& team;
+    const RankShare& share;
+    ReferencePath& reference;
+    ReferencePath* exact = nullptr;  // in double precision, where the setting verify.fp64 asks for it
+
+    [[nodiscard]] const plan::Point& point() const { return trace.point; }
+    [[nodiscard]] const config::PointSettings& settings() const { return trace.point.settings; }
+    [[nodiscard]] CoreSink& output() const { return share.cores(); }
+    [[nodiscard]] bool is_held() const { return share.streamed() == nullptr; }
+};
 
 /// Reference outputs of whole images and seam probes, kept from point to point. They depend only on the network, the
 /// weights, the image and sigma. Each rank has its own.

@@ -1,6 +1,6 @@
 #include "blend_on_device.hpp"
 
-#include "device/cuda_check.hpp"
+#include "device/cuda/check.hpp"
 #include "launch_kernel.cuh"
 #include "support/blend_denoiser.hpp"
 

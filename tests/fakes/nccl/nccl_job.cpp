@@ -2,10 +2,10 @@
 // exchanges border rows (borders), and ends as the program does (app/session.cpp). One rank meets trouble at one call.
 // usage: nccl_job <output|borders> <error|async_error|stays_in_progress|never_runs|never_returns|stops|dies> <call>
 //     <rank> <time-out in s>
-#include "comm/border_channel.hpp"
 #include "comm/collective_step.hpp"
 #include "comm/metric_reduction.hpp"
-#include "comm/transfer_channel.hpp"
+#include "comm/rows/border_channel.hpp"
+#include "comm/rows/transfer_channel.hpp"
 #include "comm/watchdog.hpp"
 #include "fakes/nccl/fake_nccl.hpp"
 #include "support/row_place.hpp"

@@ -1,8 +1,8 @@
 // What becomes of the ranks when one of them meets trouble in NCCL: all of them learn of it, of its cause and not of
 // its consequences, and NCCL is ended everywhere. On a fake NCCL (fake_nccl.hpp).
 #include "comm/metric_reduction.hpp"
-#include "comm/nccl_communicator.hpp"
-#include "comm/transfer_channel.hpp"
+#include "comm/nccl/communicator.hpp"
+#include "comm/rows/transfer_channel.hpp"
 #include "fakes/nccl/fake_nccl.hpp"
 #include "support/row_place.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "base/user_cache.hpp"
 #include "engine/torch/fusion/plan_search.hpp"
-#include "engine/torch/placement.hpp"
+#include "engine/torch/tensors.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,0 +1,94 @@
+// patchbench denoise IN... OUT: denoises images for everyday use. It uses the points, plan and pipeline of a study,
+// with one pass for each image.
+#include "app/brought_networks.hpp"
+#include "app/commands.hpp"
+#include "app/denoise/arguments.hpp"
+#include "app/denoise/images.hpp"
+#include "app/denoise/launch.hpp"
+#include "app/denoise/progress.hpp"
+#include "app/denoise/results.hpp"
+#include "app/denoise/stack.hpp"
+#include "app/session.hpp"
+#include "app/terminal.hpp"
+#include "run/agreement.hpp"
+#include "run/environment.hpp"
+#include "run/launch.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace pb::app {
+
+namespace {
+
+/// Denoises the images that single ranks work on, or those that all ranks work on. Collective.
+void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& progress, ImageResults& results) {
+    const size_t count = (apart ? launch.sharing.apart : launch.sharing.together).size();
+    if (count == 0) return;
+    const Group group = make_group(launch, apart);
+    const auto report = [&](size_t job, std::string lines, const ImagePasses& passes) {
+        if (group.ranks.is_root()) results.add(job, std::move(lines), passes);
+    };
+    Denoise denoise(launch.arguments, group, progress, report);
+    denoise.keep_engines(apart && count > 1);
+    const auto work = [&](size_t job, int64_t number) {
+        if (denoise.find_interruption()) return false;
+        const DenoiseJob& image = launch.jobs[job];
+        progress.begin_image(image.input.filename().string(), number, std::ssize(launch.jobs), denoise.num_waiting());
+        denoise.run(job, image, launch.single);
+        return true;
+    };
+    const auto finish = [&] { denoise.finish(); };
+    apart ? work_apart(launch, work, finish) : work_together(launch, work, finish);
+}
+
+ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world, run::Software::linked);
+    config::PointSettings settings;
+    run::together(world, [&] {
+        if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
+        settings = settings_from(arguments);
+        (void)sigma_from(arguments);
+        (void)parse_pages(arguments.pages);
+    });
+    DenoiseJobs found = list_jobs(world, paths_from(arguments));
+    session.watch(config::StudySettings{}.watchdog_s);
+    const size_t num_named = found.jobs.size();
+    const std::string kept = arguments.no_clobber ? keep_existing(world, found.jobs) : "";
+    if (world.is_root()) print_folded(stdout, kept);
+    if (found.jobs.empty()) return ExitCode::ok;
+    if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
+    settle_networks({&arguments.settings}, arguments.trusts_model, world);
+    const config::SharingRule sharing =
+        arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
+    const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
+    run::together(world, [&] { require_possible(arguments, topology); });
+    if (world.is_root()) print_nodes(topology);
+    DenoiseLaunch launch = make_launch(arguments, world, topology, found.jobs);
+    launch.single = num_named == 1;
+    DenoiseProgress progress(world.is_root());
+    ImageResults results;
+    for (const bool apart : {false, true}) denoise_images(launch, apart, progress, results);
+    return conclude(world, std::move(results),
+                    {found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over}, progress);
+}
+
+}  // namespace
+
+void add_denoise_command(CLI::App& app, Action& chosen) {
+    auto arguments = std::make_shared<DenoiseArguments>();
+    CLI::App* command = app.add_subcommand("denoise", "denoise images, keeping type, size, alpha and metadata");
+    add_denoise_options(*command, *arguments);
+    command->callback([&chosen, arguments, command] {
+        arguments->names_network = command->count("--network") > 0;
+        if (!arguments->config.empty()) take_config(*command, *arguments);
+        chosen = [arguments](const Arguments& raw) {
+            return with_ranks(raw, [&](RankSession& session) { return run_denoise(*arguments, session); });
+        };
+    });
+}
+
+}  // namespace pb::app

@@ -1,0 +1,73 @@
+#include "app/denoise/image_passes.hpp"
+
+#include "app/denoise/noise_level.hpp"
+#include "base/text.hpp"
+#include "config/sample_settings.hpp"
+#include "config/text.hpp"
+#include "measure/study/recommendation.hpp"
+
+#include <fmt/format.h>
+
+namespace pb::app {
+
+namespace {
+
+std::string input_text(const DenoiseJob& job, const plan::Point& point) {
+    const std::string& bands = point.settings.image.bands;
+    return without_controls(job.input.string()) +
+           (bands.empty() ? "" : (bands.find('-') == std::string::npos ? ", band " : ", bands ") + bands);
+}
+
+/// Returns range and noise level, each followed by ", ". Names only those that were used.
+std::string samples_text(const plan::Point& point) {
+    const config::RangeChoice choice = config::parse_range(point.settings.image.range);
+    const image::SampleRange range{choice.low, choice.high};
+    const bool has_range = choice.kind == config::RangeChoice::Kind::fixed;
+    if (!point.uses_sigma) return has_range ? range_text(range) + ", " : "";
+    return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
+}
+
+/// Errors of several ranks are several lines.
+std::string in_one_line(std::string reason) {
+    for (size_t end = 0; (end = reason.find('\n', end)) != std::string::npos;) reason.replace(end, 1, "; ");
+    return reason;
+}
+
+}  // namespace
+
+std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
+                         const std::vector<std::string>& notes) {
+    const plan::Point& point = trace.point;
+    if (trace.status != record::PointStatus::ok)
+        return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), in_one_line(trace.reason),
+                           trace.status == record::PointStatus::oom ? "; take a smaller --patch or --batch" : "");
+    if (trace.output_file.empty())
+        return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
+                           without_controls(job.output.string()));
+    std::string line = fmt::format(
+        "{} -> {}: {}x{} px (height x width), {}, engine {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
+        input_text(job, point), without_controls(job.output.string()), point.source.extent.h, point.source.extent.w,
+        point.settings.network.name(), config::format_setting(point.settings.engine), samples_text(point),
+        plan::halo_text(point), *point.batch, point.num_ranks, summary.pipeline_s.value_or(0),
+        summary.useful_mpx_per_s.value_or(0));
+    if (trace.quality)
+        line +=
+            fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
+    for (const std::string& note : notes)
+        if (!note.empty()) line += "; note: " + note;
+    if (const std::string note = seam_note(trace); !note.empty()) line += "; note: " + note;
+    if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
+    return line;
+}
+
+std::string seam_note(const record::PointTrace& trace) {
+    const auto error = measure::visible_seams(trace);
+    return error ? fmt::format(
+                       "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
+                       "a larger one shows less, {}",
+                       *error, *trace.point.halo,
+                       trace.point.facts().is_bounded ? "that of --halo exact none" : "none is exact for this network")
+                 : "";
+}
+
+}  // namespace pb::app

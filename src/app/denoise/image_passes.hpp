@@ -1,0 +1,55 @@
+// The passes of `denoise` over one image (one, or several for pages and groups of bands), and the line that it prints
+// about them.
+#pragma once
+
+#include "app/denoise/inputs.hpp"
+#include "measure/summary.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pb::app {
+
+// The passes of `denoise` over one image: one, or several for pages and groups of bands.
+
+/// How many passes were computed again in part.
+struct CheckCounts {
+    int64_t passes = 0;  // those that were verified at all
+    int64_t passes_checked = 0;
+    int64_t windows = 0;
+
+    void operator+=(const CheckCounts& other) {
+        passes += other.passes;
+        passes_checked += other.passes_checked;
+        windows += other.windows;
+    }
+};
+
+struct ImagePasses {
+    std::vector<measure::Summary> summaries;
+    CheckCounts checks;
+    int64_t images_in_pass = 1;  // largest number of images, or pages, whose windows shared batches
+
+    /// Returns the summary.
+    const measure::Summary& add(const record::PointTrace& trace, int64_t together = 1) {
+        using Outcome = record::Verification::Outcome;
+        if (trace.verification.outcome != Outcome::off)
+            checks += {1, trace.verification.windows_checked > 0 ? 1 : 0, trace.verification.windows_checked};
+        images_in_pass = std::max(images_in_pass, together);
+        return summaries.emplace_back(measure::summarise(trace));
+    }
+};
+
+// Formats the line that `denoise` prints about an image.
+
+/// Returns "in.png -> out.png: 40x36 px (height x width), dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why
+/// there is no output. The non-empty `notes` follow, then a note on visible seams.
+[[nodiscard]] std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
+                                       const measure::Summary& summary, const std::vector<std::string>& notes);
+
+/// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
+[[nodiscard]] std::string seam_note(const record::PointTrace& trace);
+
+}  // namespace pb::app

@@ -1,0 +1,264 @@
+#include "app/denoise/images.hpp"
+
+#include "app/denoise/band_output.hpp"
+#include "app/denoise/image_passes.hpp"
+#include "app/denoise/noise_level.hpp"
+#include "app/denoise/stack.hpp"
+#include "base/noise_level.hpp"
+#include "base/text.hpp"
+#include "base/user_cache.hpp"
+#include "config/text.hpp"
+#include "plan/plan.hpp"
+#include "run/agreement.hpp"
+#include "run/pixels/image_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace pb::app {
+
+namespace {
+
+config::StudySettings study_settings(const DenoiseArguments& arguments) {
+    config::StudySettings study;
+    study.name = "denoise";
+    study.bounds = false;
+    study.device_sharing = arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
+    return study;
+}
+
+std::string describe(const image::ImageFile& file, const std::string& path) {
+    const image::ImageInfo& info = file.info();
+    const std::string text = run::describe_source(path, {info.extent, info.channels, info.dtype});
+    return file.num_pages() > 1 ? text + fmt::format(", {} pages", file.num_pages()) : text;
+}
+
+}  // namespace
+
+void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology) {
+    config::PointSettings settings = settings_from(arguments);
+    settings.image = {};
+    settings.memory_limit_mib = 0;  // what fits depends on the image and on the weights
+    if (settings.network.card) settings.image.channels = settings.network.card->channels;
+    try {
+        (void)plan::make_plan({study_settings(arguments), {settings}, ""}, topology, {});
+    } catch (const plan::PointError& error) {
+        throw UsageError(error.reason());
+    }
+}
+
+Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseProgress& progress, ImageReport report)
+    : settings_(settings_from(arguments)),
+      compression_(arguments.compression),
+      bands_(arguments.bands),
+      pages_(parse_pages(arguments.pages)),
+      sigma_(sigma_from(arguments)),
+      group_(group),
+      study_(study_settings(arguments)),
+      runner_(group.ranks, group.topology, study_, group.blocks),
+      progress_(progress),
+      report_(std::move(report)) {
+    constexpr double kCheckShare = 0.03;  // the other checks take about as much of small images
+    runner_.report_to(&progress_);
+    runner_.bound_searches(arguments.no_cache ? "" : cache_folder());
+    if (arguments.verify.is_bounded) runner_.bound_verification(kCheckShare);
+}
+
+void Denoise::keep_engines(bool for_images) {
+    if (for_images && settings_.memory_limit_mib == 0) runner_.keep_engines();
+}
+
+void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
+    const Image image{index, job, single};
+    try {
+        run::OpenImage file;
+        std::vector<std::string> groups;
+        run::together(group_.ranks, [&] {
+            settings_.image.path = job.input.string();
+            file = run::open_pages(settings_.image, pages_);
+            groups = find_band_groups(file->info(), bands_, settings_);
+        });
+        run::require_same_images(group_.ranks, describe(*file, settings_.image.path), {settings_.image.path});
+        if (file->num_pages() > 1) return run_stack(image, file, groups);
+        if (!groups.empty()) return run_bands(image, file, groups);
+        run_image(image, file);
+        if (single) runner_.finish_images();
+    } catch (const run::PointFailed& error) {
+        if (single) throw;
+        fail(image, error.status(), error.what());
+    } catch (const std::exception& error) {
+        // All ranks of the group throw an AgreedError. After another error, ranks might wait for each other.
+        const bool is_agreed = dynamic_cast<const run::AgreedError*>(&error) != nullptr;
+        if (single || (!is_agreed && group_.ranks.size() > 1)) throw;
+        fail(image, record::PointStatus::failed, error.what());
+    }
+}
+
+void Denoise::finish() { runner_.find_interruption() ? runner_.drop_images() : runner_.finish_images(); }
+
+void Denoise::fail(const Image& image, record::PointStatus status, const std::string& reason) {
+    record::PointTrace trace;
+    trace.status = status;
+    trace.reason = reason;
+    ImagePasses passes;
+    const measure::Summary& summary = passes.add(trace);
+    report_(image.index, line(image.job, trace, summary, ""), passes);
+}
+
+std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
+                          const std::string& note) const {
+    return denoise_line(
+        job, trace, summary,
+        {note, sigma_note(trace.point), trace.point.weights_note, trace.point.tiles_note, trace.point.halo_note});
+}
+
+void Denoise::run_image(const Image& image, const run::OpenImage& file) {
+    Pass pass = plan_pass(image.job, file, "", settings_.image.range);
+    progress_.expect(static_cast<double>(pass.source->extent().pixels()), 1);
+    const auto done = [this, image, note = pass.note](const run::ImageOutcome& outcome) {
+        if (!outcome.user_error.empty() && image.single) throw run::AgreedError(outcome.user_error, ExitCode::usage);
+        if (!outcome.user_error.empty()) return fail(image, record::PointStatus::failed, outcome.user_error);
+        ImagePasses passes;
+        const measure::Summary& summary = passes.add(outcome.trace, outcome.images_in_pass);
+        report_(image.index, line(image.job, outcome.trace, summary, note), passes);
+    };
+    runner_.add({.point = std::move(pass.point),
+                 .files = {.image = image.job.output, .compression = compression_},
+                 .source = std::move(pass.source),
+                 .done = done});
+}
+
+/// Denoises one group of bands after the other and joins them on the root. Writes nothing unless all groups succeeded.
+void Denoise::run_bands(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups) {
+    std::optional<BandOutput> all;
+    ImagePasses passes;
+    std::string lines;
+    bool complete = true;
+    runner_.finish_images();
+    for (const std::string& bands : groups) {
+        const Pass pass = plan_pass(image.job, file, bands, settings_.image.range);
+        progress_.expect(static_cast<double>(pass.source->extent().pixels()), std::ssize(groups));
+        run::together(group_.ranks, [&] {
+            if (!all && group_.ranks.is_root()) all.emplace(file);
+        });
+        const auto take = [&](const PixelView& denoised) { all.value().take(bands, denoised); };
+        const run::PointFiles files{.image = image.job.output, .compression = compression_, .take = take};
+        const record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
+        complete = complete && !trace.output_file.empty();
+        const measure::Summary& summary = passes.add(trace);
+        lines += (lines.empty() ? "" : "\n") + line(image.job, trace, summary, pass.note);
+    }
+    progress_.begin(run::Activity::writing);
+    run::together(group_.ranks, [&] {
+        if (complete && all) all->save(image.job.output, compression_);
+    });
+    report_(image.index, lines, passes);
+}
+
+void Denoise::run_stack(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups) {
+    ImagePasses passes;
+    const int64_t num_pages = file->num_pages();
+    runner_.finish_images();
+    keep_engines(true);
+    const auto plan_part = [&](const StackPass& part) {
+        Pass pass = plan_pass(image.job, file, part.bands, part.range);
+        progress_.expect(static_cast<double>(pass.source->extent().pixels() * num_pages),
+                         num_pages * std::max<int64_t>(std::ssize(groups), 1));
+        return pass;
+    };
+    const auto files_of = [&](const StackPass& part) {
+        return run::PointFiles{.image = image.job.output, .compression = compression_, .take = part.take};
+    };
+    const auto run_pass = [&](const StackPass& part) {
+        const Pass pass = plan_part(part);
+        const record::PointTrace trace = runner_.run(pass.point, files_of(part), pass.source.get());
+        return PassResult{trace, passes.add(trace), pass.note};
+    };
+    const auto add_page = [&](const StackPass& part, int64_t page, const PageDone& page_done) {
+        Pass pass = plan_part(part);
+        const auto done = [&passes, page_done, note = pass.note](const run::ImageOutcome& outcome) {
+            if (!outcome.user_error.empty()) throw run::AgreedError(outcome.user_error, ExitCode::usage);
+            page_done({outcome.trace, passes.add(outcome.trace, outcome.images_in_pass), note});
+        };
+        runner_.add({.point = std::move(pass.point),
+                     .files = files_of(part),
+                     .source = std::move(pass.source),
+                     .turn = [&file, page] { file->turn_to(page); },
+                     .done = done});
+    };
+    try {
+        std::string said = denoise_stack({group_.ranks, image.job, file, settings_.image, compression_, groups,
+                                          run_pass, add_page, [&] { runner_.finish_images(); }});
+        report_(image.index, std::move(said), passes);
+    } catch (...) {
+        runner_.drop_images();  // their callbacks refer to this function
+        throw;
+    }
+}
+
+/// Plans a pass. Collective.
+Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands,
+                                 const std::string& range) {
+    progress_.begin(run::Activity::reading);
+    config::PointSettings settings = settings_;
+    settings.image.bands = bands;
+    settings.image.range = range;
+    Pass pass{.source = open_source(file, settings.image)};
+    run::ImageSource& source = *pass.source;
+    double sigma = 0;
+    run::together(group_.ranks, [&] {
+        image::check_can_save(file->info(), job.output);
+        image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
+        if (group_.ranks.is_root()) pass.note = range_note(settings.image, source);
+        sigma = find_sigma(settings.image, source, pass.note);
+    });
+    settings.sigma = group_.ranks.broadcast(sigma);
+    run::together(group_.ranks, [&] {
+        try {
+            pass.point = plan::make_plan(
+                             {study_, {settings}, ""}, group_.topology, [&](const auto&) { return source.facts(); },
+                             [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
+                             .points.front();
+        } catch (const plan::PointError& error) {
+            throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
+        }
+    });
+    return pass;
+}
+
+/// Opens the samples of `image` on each rank. The root finds an automatic range and broadcasts it, because the
+/// other ranks might have to decode the file for it.
+std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenImage& file, config::ImageSettings& image) {
+    std::shared_ptr<run::ImageSource> source;
+    const auto open = [&] { source = std::make_shared<run::ImageSource>(image, file); };
+    const bool searches = config::parse_range(image.range).kind == config::RangeChoice::Kind::automatic;
+    run::together(group_.ranks, [&] {
+        if (!searches || group_.ranks.is_root()) open();
+    });
+    if (!searches) return source;
+    image.range = group_.ranks.broadcast(source ? range_setting(source->map()->range()) : "");
+    run::together(group_.ranks, [&] {
+        if (!source) open();
+    });
+    return source;
+}
+
+/// Returns the noise level. Only the root estimates it, because other ranks would have to decode the file; they
+/// return 0.
+double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource& source,
+                           const std::string& note) const {
+    if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range());
+    if (image.noise_sigma > 0) return image.noise_sigma;
+    return group_.ranks.is_root() ? std::max(kSmallestSigma, estimate_sigma(image, source, note)) : 0;
+}
+
+/// Adds the estimated noise to the note when it was not used and the user gave no number.
+std::string Denoise::sigma_note(const plan::Point& point) const {
+    const bool is_found = !point.uses_sigma && !sigma_ && point.settings.image.noise_sigma == 0;
+    return point.sigma_note + (is_found ? fmt::format(" (the image's noise is about {:.3g})", point.sigma) : "");
+}
+
+}  // namespace pb::app

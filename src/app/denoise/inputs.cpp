@@ -1,0 +1,250 @@
+#include "app/denoise/inputs.hpp"
+
+#include "base/handle.hpp"
+#include "base/user_paths.hpp"
+#include "run/agreement.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace pb::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".npy"};
+
+bool is_image_name(const fs::path& file) {
+    std::string extension = file.extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+}
+
+bool is_hidden(const fs::path& file) { return file.filename().string().starts_with('.'); }
+
+/// An image, and the name of its output in an output folder.
+struct FoundImage {
+    fs::path file;
+    fs::path name;
+};
+
+struct Found {
+    std::vector<FoundImage> images;
+    int64_t num_passed_over = 0;
+};
+
+void add_if_image(const fs::directory_entry& entry, const fs::path& folder, Found& found) {
+    std::error_code broken_link;
+    if (is_hidden(entry.path()) || entry.is_directory(broken_link)) return;
+    if (is_image_name(entry.path()) && entry.is_regular_file(broken_link))
+        found.images.push_back({entry.path(), entry.path().lexically_relative(folder)});
+    else
+        ++found.num_passed_over;
+}
+
+void add_recursively(const fs::path& folder, const fs::path& output, Found& found) {
+    std::error_code not_there;
+    for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
+        const bool is_left_out = is_hidden(it->path()) || fs::equivalent(it->path(), output, not_there);
+        if (is_left_out && it->is_directory(not_there)) it.disable_recursion_pending();
+        add_if_image(*it, folder, found);
+    }
+}
+
+Found images_in(const fs::path& folder, const DenoisePaths& paths) {
+    Found found;
+    if (paths.recursive)
+        add_recursively(folder, paths.output, found);
+    else
+        for (const auto& entry : fs::directory_iterator(folder)) add_if_image(entry, folder, found);
+    std::sort(found.images.begin(), found.images.end(),
+              [](const FoundImage& a, const FoundImage& b) { return a.file < b.file; });
+    if (found.images.empty())
+        throw UsageError("no images (.png .jpg .webp .bmp .tif .npy) in the folder '" + folder.string() + "'" +
+                         (paths.recursive ? "" : "; --recursive also looks into the folders in it"));
+    return found;
+}
+
+std::vector<fs::path> matches_of(const std::string& pattern) {
+    glob_t found{};
+    const int status = ::glob(pattern.c_str(), 0, nullptr, &found);
+    const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, ::globfree);
+    if (status != 0) throw UsageError("'" + pattern + "': no such file, folder or pattern");
+    return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
+}
+
+Found expand(const DenoisePaths& paths) {
+    Found all;
+    for (const auto& input : paths.inputs) {
+        if (fs::is_directory(input)) {
+            Found found = images_in(input, paths);
+            std::move(found.images.begin(), found.images.end(), std::back_inserter(all.images));
+            all.num_passed_over += found.num_passed_over;
+            continue;
+        }
+        const auto files = fs::exists(input) ? std::vector<fs::path>{input} : matches_of(input);
+        for (const fs::path& file : files) all.images.push_back({file, file.filename()});
+    }
+    return all;
+}
+
+fs::path output_for(const FoundImage& image, const DenoisePaths& paths, bool into_folder) {
+    if (!into_folder) return paths.output;
+    fs::path output = paths.output / image.name;
+    if (paths.format != OutputFormat::same) output.replace_extension(name_of(paths.format));
+    return output;
+}
+
+/// Finds outputs that are inputs or the weights, and outputs of several inputs.
+class OutputCheck {
+  public:
+    OutputCheck(const Found& found, const std::string& weights) {
+        for (const FoundImage& image : found.images) add(image.file);
+        add(weights);
+    }
+    /// Throws UsageError.
+    void check(const DenoiseJob& job) {
+        if (const auto id = id_of(job.output); id && untouchable_.contains(*id))
+            require_not_input(job.output, untouchable_.at(*id));
+        const auto [other, is_new] = outputs_.emplace(job.output, job.input);
+        if (is_new) return;
+        if (id_of(job.input) == id_of(other->second))
+            throw UsageError(fmt::format("'{}' is an input twice, also as '{}': name it once", job.input.string(),
+                                         other->second.string()));
+        throw UsageError(fmt::format(
+            "'{}' and '{}' would both be written to '{}': rename one, or denoise them into different folders",
+            other->second.string(), job.input.string(), job.output.string()));
+    }
+
+  private:
+    using FileId = std::pair<dev_t, ino_t>;
+
+    static std::optional<FileId> id_of(const fs::path& file) {
+        struct stat status {};
+        if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+        return FileId{status.st_dev, status.st_ino};
+    }
+    void add(const fs::path& file) {
+        if (const auto id = id_of(file)) untouchable_.emplace(*id, file);
+    }
+
+    std::map<FileId, fs::path> untouchable_;
+    std::map<fs::path, fs::path> outputs_;  // with their inputs
+};
+
+/// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
+std::string missing_outputs(const std::vector<DenoiseJob>& jobs) {
+    std::string missing;
+    for (const DenoiseJob& job : jobs) missing += fs::exists(job.output) ? '0' : '1';
+    return missing;
+}
+
+/// Decides as cp does: a name that is no folder and does not end in '/' means one file.
+bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, const fs::path& output) {
+    const bool says_folder = !output.has_filename();
+    if (fs::is_directory(output) || says_folder) return true;
+    const bool one_folder = inputs.size() == 1 && fs::is_directory(inputs.front());
+    if (num_files == 1 && !one_folder) return false;
+    if (fs::exists(output))
+        throw UsageError("'" + output.string() + "' is a file, but there are several inputs: name a folder");
+    if (one_folder && !is_image_name(output)) return true;
+    throw UsageError(fmt::format(
+        "'{}' is no folder, and one file cannot be the output of {}: name a folder that is there, or end its name "
+        "in '/' and it is made",
+        output.string(), one_folder ? "a folder" : fmt::format("{} images", num_files)));
+}
+
+/// Throws UsageError when the name of the only output says another format than the user.
+void require_format(const DenoisePaths& paths) {
+    if (paths.format == OutputFormat::same) return;
+    fs::path named = paths.output;
+    if (named.replace_extension(name_of(paths.format)) == paths.output) return;
+    throw UsageError(fmt::format(
+        "--format {}: is for outputs in a folder, but '{}' is one file: end its name in '/', or leave --format out",
+        name_of(paths.format), paths.output.string()));
+}
+
+void make_folders(const DenoiseJobs& all) {
+    std::set<fs::path> folders;
+    for (const DenoiseJob& job : all.jobs)
+        if (all.into_folder && folders.insert(job.output.parent_path()).second) make_folder(job.output.parent_path());
+}
+
+}  // namespace
+
+std::string keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
+    std::string missing;
+    run::together(world, [&] { missing = missing_outputs(jobs); });
+    missing = world.broadcast(missing);
+    std::vector<DenoiseJob> rest;
+    std::string kept;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+        if (missing.at(i) == '1')
+            rest.push_back(jobs[i]);
+        else
+            kept += fmt::format("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
+                                jobs[i].output.string());
+    }
+    jobs = std::move(rest);
+    return kept;
+}
+
+std::vector<int64_t> input_bytes(const comm::Communicator& world, const std::vector<DenoiseJob>& jobs) {
+    std::string text;
+    if (world.is_root())
+        for (const DenoiseJob& job : jobs) {
+            std::error_code unknown;
+            const auto bytes = fs::file_size(job.input, unknown);
+            text += fmt::format("{} ", unknown ? 0 : bytes);
+        }
+    std::istringstream numbers(world.broadcast(text));
+    return {std::istream_iterator<int64_t>(numbers), {}};
+}
+
+DenoiseJobs list_jobs(const DenoisePaths& paths) {
+    const Found found = expand(paths);
+    DenoiseJobs all{.num_passed_over = found.num_passed_over};
+    all.into_folder = goes_into_folder(paths.inputs, found.images.size(), paths.output);
+    if (!all.into_folder) require_format(paths);
+    OutputCheck outputs(found, paths.weights);
+    for (const FoundImage& image : found.images) {
+        all.jobs.push_back({image.file, output_for(image, paths, all.into_folder)});
+        outputs.check(all.jobs.back());
+    }
+    return all;
+}
+
+DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths) {
+    DenoiseJobs all;
+    std::string text;
+    run::together(world, [&] {
+        if (!world.is_root()) return;
+        all = list_jobs(paths);
+        for (const DenoiseJob& job : all.jobs) text += job.input.string() + '\0' + job.output.string() + '\0';
+    });
+    text = world.broadcast(text);
+    all.into_folder = world.broadcast(all.into_folder ? 1.0 : 0.0) != 0;
+    std::istringstream names(text);
+    all.jobs.clear();
+    for (std::string input, output; std::getline(names, input, '\0') && std::getline(names, output, '\0');)
+        all.jobs.push_back({input, output});
+    run::together(world, [&] { make_folders(all); });
+    return all;
+}
+
+}  // namespace pb::app

@@ -1,0 +1,101 @@
+#include "app/denoise/noise_level.hpp"
+
+#include "base/noise_level.hpp"
+#include "config/text.hpp"
+#include "image/quality.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace pb::app {
+
+NoiseLevel parse_sigma(const std::string& text, bool has_range) {
+    const bool in_units = has_range && text.find('/') == std::string::npos;
+    double level = -1;
+    try {
+        config::parse_setting(text, level);
+    } catch (const UsageError&) {
+        level = -1;
+    }
+    if (in_units ? level > 0 : level >= kSmallestSigma && level <= 1) return {level, in_units};
+    throw UsageError(fmt::format(
+        "--sigma {}: must be a noise level {}", text,
+        in_units    ? "in the samples' units, as --range is, or auto"
+        : has_range ? "from 0.0001 to 1, as 0.1 or 25/255, or auto"
+                    : "from 0.0001 to 1, as 0.1 or 25/255, or auto; with --range it is in the samples' units"));
+}
+
+double sigma_of(const NoiseLevel& level, const image::SampleRange& range) {
+    if (!level.in_units) return level.value;
+    const double sigma = level.value / range.width();
+    if (sigma >= kSmallestSigma && sigma <= 1) return sigma;
+    throw UsageError(fmt::format(
+        "--sigma {:g}: with --range it is in the samples' units, where {} makes it {:.3g}; must be 0.0001 to 1 of the "
+        "range",
+        level.value, range_text(range), sigma));
+}
+
+std::string range_setting(const image::SampleRange& range) {
+    return config::format_setting(range.low) + ":" + config::format_setting(range.high);
+}
+
+std::string range_text(const image::SampleRange& range) {
+    return fmt::format("range {:.6g}:{:.6g}", range.low, range.high);
+}
+
+std::string sigma_text(double sigma, const image::SampleRange* range) {
+    if (range == nullptr) return fmt::format("sigma {:.4g}", sigma);
+    return fmt::format("{}, sigma {:.4g} in its units ({:.4g} of it)", range_text(*range), sigma * range->width(),
+                       sigma);
+}
+
+namespace {
+
+Rect centre_of(const Extent& extent) {
+    constexpr int64_t kEdge = 2048;
+    const Extent part{std::min(kEdge, extent.h), std::min(kEdge, extent.w)};
+    return {(extent.h - part.h) / 2, (extent.w - part.w) / 2, part};
+}
+
+image::SampleRange range_of(const PixelView& image) {
+    constexpr double kEndless = std::numeric_limits<double>::infinity();
+    image::SampleRange range{kEndless, -kEndless};
+    for (int64_t y = 0; y < image.extent.h; ++y) {
+        const auto* row = reinterpret_cast<const float*>(image.row(y));
+        const auto [low, high] = std::minmax_element(row, row + image.extent.w * image.channels);
+        range = {std::min<double>(range.low, *low), std::max<double>(range.high, *high)};
+    }
+    return range;
+}
+
+}  // namespace
+
+std::string range_note(const config::ImageSettings& image, run::ImageSource& source) {
+    constexpr double kLowest = -1, kHighest = 2;
+    if (!image.range.empty()) return "";
+    if (!is_float(source.file()->info().dtype)) return "";
+    const image::SampleRange range = range_of(source.read_clean(centre_of(source.extent())).view());
+    if (range.low >= kLowest && range.high <= kHighest) return "";
+    return fmt::format(
+        "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", range.low,
+        range.high);
+}
+
+double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const std::string& note) {
+    if (!note.empty()) throw UsageError(image.path + ": " + note + ", or give --sigma, in [0, 1] all the same");
+    const Rect centre = centre_of(source.extent());
+    if (centre.extent.h < 2 || centre.extent.w < 2)
+        throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
+    if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())
+        throw UsageError(image.path + ": its centre has no data to find the noise in; give --sigma");
+    const double sigma = image::estimate_noise(source.read_noisy(centre).view());
+    if (sigma > 1)
+        throw UsageError(image.path + fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", sigma));
+    return sigma;
+}
+
+}  // namespace pb::app

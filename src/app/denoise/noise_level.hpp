@@ -1,0 +1,45 @@
+// The noise level that `denoise` tells the network: read from --sigma, or estimated from the central part of the file.
+#pragma once
+
+#include "config/settings.hpp"
+#include "image/sample_map.hpp"
+#include "run/pixels/image_source.hpp"
+
+#include <string>
+
+namespace pb::app {
+
+// Reads the option --sigma of `denoise`: a noise level in [0,1], or in the units of the samples if --range is given.
+
+/// A noise level as given: a share of the range of the samples, or a value in their units.
+struct NoiseLevel {
+    double value = 0;
+    bool in_units = false;
+};
+
+/// Accepts "0.1" and "25/255". With a range, plain numbers are in the units of the samples and quotients are a share of
+/// the range; without one, both are in [0,1]. Throws UsageError that names the option.
+[[nodiscard]] NoiseLevel parse_sigma(const std::string& text, bool has_range);
+
+/// Returns `level` in [0,1] units. Throws UsageError when it is outside the limits of the networks.
+[[nodiscard]] double sigma_of(const NoiseLevel& level, const image::SampleRange& range);
+
+/// Returns "range -300:4700, sigma 100 in its units (0.02 of it)"; `range` may be null.
+[[nodiscard]] std::string sigma_text(double sigma, const image::SampleRange* range);
+/// Formats a range as the setting image.range does.
+[[nodiscard]] std::string range_setting(const image::SampleRange& range);
+/// Returns "range -300:4700".
+[[nodiscard]] std::string range_text(const image::SampleRange& range);
+
+// Examines the central part of an image file, at most 2048 pixels a side, before `denoise` works on it.
+
+/// Describes the samples of a float file when they lie so far outside [0,1] that noise cannot explain it; otherwise
+/// empty.
+[[nodiscard]] std::string range_note(const config::ImageSettings& image, run::ImageSource& source);
+
+/// Returns the standard deviation of the noise, in [0,1]. Throws UsageError with the file's name when it cannot be
+/// estimated, for example when `note`, the range_note() of the file, is not empty.
+[[nodiscard]] double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source,
+                                    const std::string& note);
+
+}  // namespace pb::app

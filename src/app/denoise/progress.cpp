@@ -1,0 +1,136 @@
+#include "app/denoise/progress.hpp"
+
+#include "app/terminal.hpp"
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace pb::app {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kLogIntervalS = 30, kShortImageS = 1;
+constexpr double kWorthNamingS = 0.005;  // a halo that is known takes less
+
+/// Seconds since the kernel started this process: field 22 of /proc/self/stat (proc(5)), in ticks since the boot. 0
+/// where it does not tell. This includes the loading of libraries, before main.
+double process_age_s() {
+    constexpr int kFieldsBefore = 19;  // between the name of the program, which may contain anything, and field 22
+    std::string text;
+    std::getline(std::ifstream("/proc/self/stat"), text);
+    const size_t end_of_name = text.rfind(')');
+    if (end_of_name == std::string::npos) return 0;
+    std::istringstream fields(text.substr(end_of_name + 1));
+    std::string skipped;
+    for (int i = 0; i < kFieldsBefore; ++i) fields >> skipped;
+    double start_ticks = 0;
+    timespec now{};
+    if (!(fields >> start_ticks) || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
+    const double now_s = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    return std::max(0.0, now_s - start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+}  // namespace
+
+DenoiseProgress::DenoiseProgress(bool is_shown)
+    : process_start_(Clock::now() -
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(process_age_s()))),
+      drawing_(kUpdateIntervalS, 0),
+      logging_(kLogIntervalS, kLogIntervalS) {
+    if (is_shown) line_.emplace();
+}
+
+void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64_t count, int64_t num_waiting) {
+    const double now_s = count_time();
+    if (images_begin_s_ == 0)
+        images_begin_s_ = now_s;
+    else
+        shows_steps_ = now_s - image_begin_s_ > kShortImageS;
+    image_begin_s_ = now_s;
+    name_ = without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
+    pixels_before_ += std::exchange(image_pixels_, 0);
+    ++images_begun_;
+    image_ = {.number = number, .count = count, .together = num_waiting + 1};
+    image_.mean_pixels = images_begun_ > 1 ? pixels_before_ / static_cast<double>(images_begun_ - 1) : 0;
+    if (num_waiting > 0) name_ += fmt::format(" and {} before it", num_waiting);
+    num_passes_ = 1;
+    passes_done_ = pass_size_ = 0;
+    next_size_ = 1;
+    begin(run::Activity::reading);
+}
+
+void DenoiseProgress::expect(double pixels, int64_t num_passes) {
+    image_.pixels = static_cast<double>(image_.together) * pixels;  // those that wait have nearly the same size
+    num_passes_ = image_.together * num_passes;
+    image_pixels_ = pixels;
+    image_.mean_pixels = (pixels_before_ + pixels) / static_cast<double>(images_begun_);
+}
+
+void DenoiseProgress::begin(run::Activity activity) {
+    const double now_s = count_time();
+    activity_ = activity;
+    image_.activity = name_of(activity);
+    if (activity == run::Activity::network) {
+        image_.activity = {};
+        if (pass_size_ == 0) passes_begin_s_ = now_s;
+        passes_done_ += pass_size_;
+        pass_size_ = std::exchange(next_size_, 1);
+    }
+    show(now_s, shows_steps_);
+}
+
+void DenoiseProgress::advance(int64_t done, int64_t all) {
+    if (!line_ || all == 0) return;
+    const double part = static_cast<double>(done) / static_cast<double>(all);
+    const double passes = static_cast<double>(passes_done_) + part * static_cast<double>(pass_size_);
+    image_.fraction = std::min(1.0, passes / static_cast<double>(num_passes_));
+    show(count_time(), false);
+}
+
+void DenoiseProgress::end() {
+    begin(run::Activity::waiting);
+    line_.reset();
+}
+
+std::string DenoiseProgress::closing_line(bool with_waiting) {
+    const double wall_s = count_time();
+    std::vector<std::pair<std::string_view, double>> parts;
+    for (const auto& [activity, name] : enum_names(run::Activity{})) {
+        const double spent_s = spent_s_[static_cast<size_t>(activity)];
+        const bool is_left_out = (activity == run::Activity::waiting && !with_waiting) ||
+                                 (activity == run::Activity::halo_search && spent_s < kWorthNamingS);
+        if (!is_left_out) parts.emplace_back(name, spent_s);
+    }
+    return report::time_line(wall_s, parts);
+}
+
+double DenoiseProgress::count_time() {
+    const double now_s = std::chrono::duration<double>(Clock::now() - process_start_).count();
+    spent_s_[static_cast<size_t>(activity_)] += now_s - counted_until_s_;
+    counted_until_s_ = now_s;
+    return now_s;
+}
+
+void DenoiseProgress::show(double now_s, bool at_once) {
+    if (!line_) return;
+    image_.pass_s = pass_size_ == 0 ? 0 : now_s - passes_begin_s_;
+    image_.all_s = now_s - images_begin_s_;
+    if (line_->is_on_terminal()) {
+        if (drawing_.is_due(now_s) || at_once)
+            line_->draw(report::bar_line(name_, image_.fraction, report::image_figures(image_), line_->columns()));
+    } else if (logging_.is_due(now_s)) {
+        print_text(stderr, "patchbench: {}: {}\n", name_, report::image_figures(image_).full);
+    }
+}
+
+}  // namespace pb::app

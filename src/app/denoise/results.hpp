@@ -1,0 +1,61 @@
+// Collects what the ranks of `denoise` did with the images, prints it in the order of the images, and gives one
+// verdict.
+#pragma once
+
+#include "app/denoise/image_passes.hpp"
+#include "app/denoise/progress.hpp"
+#include "comm/communicator.hpp"
+#include "measure/summary.hpp"
+#include "measure/verdict.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pb::app {
+
+// Gives one verdict on images that ranks worked on separately.
+
+/// Applies judge_images to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0
+/// gets the reasons; all ranks get the exit code.
+[[nodiscard]] measure::ImageVerdict judge_all(const comm::Communicator& world,
+                                              const std::vector<measure::Summary>& mine);
+
+// Collects what the ranks of `denoise` did with the images, and prints it in the order of the images.
+
+struct ImageResult {
+    size_t job = 0;  // index of the image
+    bool is_written = false;
+    bool is_interrupted = false;  // a signal came during its pass
+    int64_t images_in_pass = 1;
+    CheckCounts checks;
+    std::string lines;  // what was said about it, without the last line end
+};
+
+/// The images of one rank. Ranks that work on an image together give it to one of them.
+struct ImageResults {
+    std::vector<ImageResult> images;
+    std::vector<measure::Summary> summaries;  // of each image that of its worst pass
+
+    /// Adds an image with its passes, at least one. It counts as written when every pass was verified, or not to be
+    /// verified.
+    void add(size_t job, std::string lines, const ImagePasses& passes);
+};
+
+/// What was asked for.
+struct ImageCounts {
+    size_t to_do = 0;
+    size_t kept = 0;          // outputs that are there already (--no-clobber)
+    int64_t passed_over = 0;  // files in folders that are no images by name
+};
+
+/// Prints the lines of all images, the counts if there are several images, what was computed again, what the time was
+/// spent on, and one verdict. An image without a result was not begun before a signal came: it counts as skipped.
+/// Collective; waits without spinning for ranks that still work.
+[[nodiscard]] ExitCode conclude(const comm::Communicator& world, ImageResults mine, const ImageCounts& counts,
+                                DenoiseProgress& progress);
+
+}  // namespace pb::app

@@ -1,0 +1,243 @@
+#include "app/study/launches.hpp"
+
+#include "app/terminal.hpp"
+#include "base/user_paths.hpp"
+#include "comm/interruption.hpp"
+#include "report/expected_time.hpp"
+#include "report/results/results_file.hpp"
+#include "report/tables/tables.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+namespace pb::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> kOwnOptions{"--launches", "--launcher", "--out"};
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    return words;
+}
+
+/// Standard output of a launch, held in memory until the launch has ended.
+class LaunchOutput {
+  public:
+    LaunchOutput() : descriptor_(::memfd_create("launch", MFD_CLOEXEC)) {
+        if (descriptor_ < 0) throw Error(std::string("cannot start a launch: ") + std::strerror(errno));
+    }
+    ~LaunchOutput() { ::close(descriptor_); }
+    LaunchOutput(const LaunchOutput&) = delete;
+    LaunchOutput& operator=(const LaunchOutput&) = delete;
+
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+    [[nodiscard]] std::string text() const {
+        std::string text(static_cast<size_t>(std::max<off_t>(0, ::lseek(descriptor_, 0, SEEK_END))), '\0');
+        const ssize_t got = ::pread(descriptor_, text.data(), text.size(), 0);
+        text.resize(static_cast<size_t>(std::max<ssize_t>(0, got)));
+        return text;
+    }
+
+  private:
+    int descriptor_;
+};
+
+/// Replaces this process by `command`, which ends when the parent ends. Its standard output goes to `output`; -1: to
+/// that of the parent. On failure writes errno to `failed`.
+[[noreturn]] void become(char* const* command, pid_t parent, int output, int failed) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (output >= 0) ::dup2(output, STDOUT_FILENO);
+    if (::getppid() == parent) ::execvp(command[0], command);
+    const int code = errno;
+    (void)!::write(failed, &code, sizeof code);
+    ::_exit(1);
+}
+
+pid_t start(const std::vector<std::string>& command, int output) {
+    std::vector<char*> words;
+    words.reserve(command.size() + 1);
+    for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+        throw Error(std::string("cannot start a launch: ") + std::strerror(errno));
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child == 0) become(words.data(), parent, output, pipe[1]);
+    int failure = child < 0 ? errno : 0;
+    ::close(pipe[1]);
+    if (child > 0 && ::read(pipe[0], &failure, sizeof failure) > 0) ::waitpid(child, nullptr, 0);
+    ::close(pipe[0]);
+    if (failure != 0)
+        throw UsageError("cannot start " + command.front() + ": " + std::strerror(failure) +
+                         "; --launcher names the program that starts ranks, as \"mpirun -n 4\"");
+    return child;
+}
+
+/// Waits for a launch and returns its exit code. Forwards a signal sent to this process alone once, so that the launch
+/// keeps what is finished.
+int wait_for(pid_t child) {
+    constexpr std::chrono::milliseconds kPause{50};
+    int status = 0;
+    bool was_told = false;
+    for (pid_t done = 0; done != child; std::this_thread::sleep_for(kPause)) {
+        done = ::waitpid(child, &status, WNOHANG);
+        if (done < 0 && errno != EINTR) return static_cast<int>(ExitCode::failed);
+        if (done == child) break;
+        if (was_told || comm::interruption().empty()) continue;
+        ::kill(child, SIGTERM);
+        was_told = true;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ExitCode::failed);
+}
+
+/// Returns the more serious of two exit codes.
+ExitCode graver(ExitCode a, ExitCode b) {
+    constexpr std::array kOrder{ExitCode::usage,          ExitCode::verification, ExitCode::failed,
+                                ExitCode::not_comparable, ExitCode::partial,      ExitCode::ok};
+    return *std::find_if(kOrder.begin(), kOrder.end(), [&](ExitCode code) { return code == a || code == b; });
+}
+
+measure::Verdict verdict_of(const fs::path& launch_folder) {
+    const fs::path file = launch_folder / "results.jsonl";
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return {measure::Validity::failed, {"it left no results"}, {}};
+    const auto results = report::load_results(file);
+    return results.end ? results.end->verdict : measure::Verdict{measure::Validity::failed, {"it did not end"}, {}};
+}
+
+/// Combines the verdicts of the launches. Each reason names its launch.
+measure::Verdict verdict_of(const StudyLaunches& options, int64_t started) {
+    measure::Verdict all;
+    for (int64_t launch = 1; launch <= started; ++launch) {
+        const measure::Verdict own = verdict_of(report::launch_folder(options.folder, launch));
+        all.validity = std::max(all.validity, own.validity);
+        for (const auto& reason : own.reasons) all.reasons.push_back(fmt::format("launch {}: {}", launch, reason));
+    }
+    if (started < options.count) all.reasons.push_back(fmt::format("{} of {} launches", started, options.count));
+    return all;
+}
+
+/// Returns the last line, "RESULT: ..", of what a launch printed; empty if it did not get so far.
+std::string result_line(const std::string& text) {
+    const size_t begin = text.rfind("RESULT: ");
+    const bool begins_line = begin != std::string::npos && (begin == 0 || text[begin - 1] == '\n');
+    return begins_line ? text.substr(begin, text.find('\n', begin) - begin) : "";
+}
+
+/// Prints a line about a launch and puts what it printed into its folder. Of a launch that failed early it prints all.
+void print_launch(const StudyLaunches& options, int64_t launch, double wall_s, const std::string& text) {
+    const fs::path file = report::launch_folder(options.folder, launch) / "output.txt";
+    const std::string result = result_line(text);
+    if (!result.empty() && std::ofstream(file, std::ios::binary) << text)
+        fmt::print("LAUNCH {} of {}: {}, {} (--verbose prints it)  {}\n", launch, options.count,
+                   report::clock_text(wall_s), file.string(), result);
+    else
+        fmt::print("LAUNCH {} of {}\n{}", launch, options.count, text);
+    std::fflush(stdout);
+}
+
+/// Returns the exit code of the launch.
+int run_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
+    if (options.is_verbose) {
+        fmt::print("LAUNCH {} of {}\n", launch, options.count);
+        std::fflush(stdout);
+        return wait_for(start(command, -1));
+    }
+    const LaunchOutput output;
+    const auto begin = std::chrono::steady_clock::now();
+    const int code = wait_for(start(command, output.descriptor()));
+    const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    print_launch(options, launch, wall_s, output.text());
+    return code;
+}
+
+void print_end(const StudyLaunches& options, int64_t started, const measure::Verdict& verdict) {
+    const std::string launcher = options.launcher.empty() ? "the program alone" : options.launcher;
+    print_text(stdout, "\nlaunches: {} of {}, each a start of its own ({}): {} to {}\n", started, options.count,
+               launcher, report::launch_folder(options.folder, 1).string(),
+               report::launch_folder(options.folder, started).filename().string());
+    print_text(stdout, "compare them with another version's: patchbench compare OLD {} --fail-on slower=3%\n\n",
+               options.folder.string());
+    fmt::print("{}\n", report::verdict_line(verdict));
+}
+
+}  // namespace
+
+void check_can_launch(const StudyLaunches& options) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
+        if (std::getenv(name) != nullptr)
+            throw UsageError(
+                fmt::format("--launches {}: ranks that were started cannot start themselves again; call it "
+                            "without mpirun: patchbench run STUDY --launches {} --launcher \"mpirun -n 4\"",
+                            options.count, options.count));
+    std::error_code ignored;
+    if (fs::exists(options.folder / "results.jsonl", ignored))
+        throw UsageError((options.folder / "results.jsonl").string() +
+                         ": results of a study without launches are there; choose another folder with --out");
+    if (const fs::path more = report::launch_folder(options.folder, options.count + 1); fs::exists(more, ignored))
+        throw UsageError(more.string() +
+                         ": is of an earlier study with more launches, which compare would take for this "
+                         "one's; remove it, or choose another folder with --out");
+}
+
+std::vector<std::string> launch_command(const StudyLaunches& options, int64_t launch,
+                                        const std::vector<std::string>& arguments, const std::string& program) {
+    std::vector<std::string> command = words_of(options.launcher);
+    command.push_back(program);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const std::string_view word = arguments[i];
+        const std::string_view name = word.substr(0, word.find('='));
+        const bool is_own = std::find(kOwnOptions.begin(), kOwnOptions.end(), name) != kOwnOptions.end();
+        if (!is_own) command.push_back(arguments[i]);
+        if (is_own && name == word) ++i;  // its value is the next word
+    }
+    command.insert(command.end(), {"--out", report::launch_folder(options.folder, launch).string()});
+    return command;
+}
+
+ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) {
+    check_can_launch(options);
+    make_folder(options.folder);
+    const comm::InterruptionGuard guard;
+    const std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);
+    std::error_code unknown;
+    const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
+    const std::string program = unknown ? arguments.argv[0] : self.string();
+    ExitCode worst = ExitCode::ok;
+    int64_t started = 0;
+    while (started < options.count && comm::interruption().empty() && worst != ExitCode::usage) {
+        ++started;
+        const int code = run_launch(options, started, launch_command(options, started, words, program));
+        worst = graver(worst, code >= 0 && code <= 5 ? static_cast<ExitCode>(code) : ExitCode::failed);
+    }
+    if (worst == ExitCode::usage) return worst;
+    const measure::Verdict verdict = verdict_of(options, started);
+    print_end(options, started, verdict);
+    if (started < options.count) worst = graver(worst, ExitCode::partial);
+    return verdict.validity == measure::Validity::failed && worst == ExitCode::ok ? ExitCode::failed : worst;
+}
+
+}  // namespace pb::app

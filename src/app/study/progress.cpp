@@ -1,0 +1,111 @@
+#include "app/study/progress.hpp"
+
+#include "app/terminal.hpp"
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pb::app {
+
+namespace {
+
+constexpr size_t kMostNamed = 3;  // of the points that were not measured
+
+double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+}
+
+/// The passes after which a point ends, unless its time or the width of its interval asks for more.
+int64_t planned_passes(const plan::Point& point) {
+    const config::ProtocolSettings& protocol = point.settings.protocol;
+    return protocol.warmup_reps + protocol.min_reps;
+}
+
+}  // namespace
+
+Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
+    : num_points_(num_points),
+      finished_(num_points - rest.size()),
+      left_(rest),
+      throttle_(kUpdateIntervalS, 0),
+      tenths_(num_points, finished_) {
+    std::transform(rest.rbegin(), rest.rend(), std::back_inserter(planned_passes_), planned_passes);
+    draw_bar();
+}
+
+void Progress::begin(run::Activity activity) {
+    const bool is_pass = activity == run::Activity::network;
+    if (is_pass && passes_begun_++ == 0) passes_start_ = Clock::now();
+    if (is_pass) part_of_pass_ = {0, 1};
+    activity_ = is_pass ? fmt::format("pass {}", passes_begun_) : std::string(name_of(activity));
+    if (throttle_.is_due(seconds_between(start_, Clock::now()))) draw_bar();
+}
+
+void Progress::finish(const record::PointTrace& trace) {
+    const auto now = Clock::now();
+    const bool measured =
+        trace.status != record::PointStatus::skipped && trace.status != record::PointStatus::interrupted;
+    if (measured)
+        left_.finish_next(seconds_between(point_start_, now));
+    else
+        left_.skip_next();
+    std::string reason = trace.reason.empty() ? "" : ", " + without_controls(trace.reason, ' ');
+    if (trace.status == record::PointStatus::interrupted && num_measured_ == 0) reason += "; " + time_of_point();
+    num_measured_ += measured ? 1 : 0;
+    point_start_ = now;
+    ++finished_;
+    planned_passes_.pop_back();
+    passes_begun_ = 0;
+    activity_.clear();
+    line_.clear();
+    if (is_worth_a_line(trace.status))
+        print_timed(fmt::format("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point),
+                                name_of(trace.status), reason, times(0)));
+    draw_bar();
+}
+
+bool Progress::is_worth_a_line(record::PointStatus status) {
+    const bool is_tenth = tenths_.is_next(finished_) && !line_.is_on_terminal();
+    return status == record::PointStatus::ok ? is_tenth : num_failed_++ < kMostNamed || is_tenth;
+}
+
+/// How long the current point would have taken, as far as its passes show it.
+std::string Progress::time_of_point() const {
+    const auto now = Clock::now();
+    const auto [done, all] = part_of_pass_;
+    const double passes = static_cast<double>(std::max<int64_t>(0, passes_begun_ - 1)) +
+                          static_cast<double>(done) / static_cast<double>(all);
+    const int64_t planned = planned_passes_.back();
+    if (passes_begun_ == 0 || passes <= 0 || passes_begun_ > planned)
+        return "a point takes longer than " + report::clock_text(seconds_between(point_start_, now));
+    const double pass_s = seconds_between(passes_start_, now) / passes;
+    const double point_s = seconds_between(point_start_, passes_start_) + pass_s * static_cast<double>(planned);
+    return fmt::format(
+        "this point would take about {} ({} passes of about {:.3g} s, before verification): allow more, or "
+        "take a smaller image or network",
+        report::clock_text(point_s), planned, pass_s);
+}
+
+std::string Progress::times(double spent_on_point_s) const {
+    const auto left = left_.seconds(spent_on_point_s);
+    return report::clock_text(seconds_between(start_, Clock::now())) + " elapsed" +
+           (left ? ", about " + report::clock_text(*left) + " left" : "");
+}
+
+double Progress::part_of_study() const {
+    const int64_t passes_done = std::max<int64_t>(0, passes_begun_ - 1);
+    const double part = planned_passes_.empty() ? 0 : report::part_of_point(passes_done, planned_passes_.back());
+    return (static_cast<double>(finished_) + part) / static_cast<double>(num_points_);
+}
+
+void Progress::draw_bar() {
+    if (!line_.is_on_terminal() || num_points_ == 0) return;
+    const std::string figures =
+        fmt::format("{}/{}  {}{}{}", finished_, num_points_, times(seconds_between(point_start_, Clock::now())),
+                    activity_.empty() ? "" : "; ", activity_);
+    line_.draw(report::bar_line("", part_of_study(), {figures, ""}, line_.columns()));
+}
+
+}  // namespace pb::app

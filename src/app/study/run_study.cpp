@@ -1,0 +1,189 @@
+#include "app/study/run_study.hpp"
+
+#include "app/brought_networks.hpp"
+#include "app/options.hpp"
+#include "app/session.hpp"
+#include "app/terminal.hpp"
+#include "comm/interruption.hpp"
+#include "config/load_yaml.hpp"
+#include "engine/engines.hpp"
+#include "image/image_file.hpp"
+#include "report/results_figures.hpp"
+#include "report/tables/tables.hpp"
+#include "run/agreement.hpp"
+#include "run/environment.hpp"
+#include "run/launch.hpp"
+#include "run/pixels/image_source.hpp"
+#include "run/runner.hpp"
+#include "run/weights_source.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace pb::app {
+
+config::Config load_study(const StudyArguments& arguments) {
+    config::Config config = config::load_config(arguments.file, arguments.overrides);
+    read_measured_calls(config);
+    return config;
+}
+
+void read_measured_calls(config::Config& config) {
+    std::map<std::string, report::ResultsFile> files;
+    for (config::PointSettings& point : config.points) {
+        const std::string& results = point.timed.results;
+        if (point.engine != EngineKind::timed || results.empty()) continue;
+        if (!point.timed.table.empty())
+            throw UsageError("timed.table and timed.results both give T(b): keep one of them");
+        const auto known = files.find(results);
+        const report::ResultsFile& former =
+            known != files.end() ? known->second : files[results] = report::load_results(results);
+        point.timed.table = report::measured_call_table(former, point);
+    }
+}
+
+plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model) {
+    settle_networks(points_of(config), trusts_model);
+    run::WeightsCache weights;
+    plan::Topology topology = plan::make_local_topology(ranks);
+    for (plan::RankPlace& place : topology.ranks) place.multiplies_bf16 = engine::native_multiplies_bf16();
+    return plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
+        return weights.shape_of(settings, channels);
+    });
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns the device setting that all points share. If they differ, returns automatic.
+config::DeviceChoice common_device(const config::Config& config) {
+    const config::DeviceChoice first = config.points.front().device;
+    const bool all_equal = std::all_of(config.points.begin(), config.points.end(),
+                                       [&](const config::PointSettings& point) { return point.device == first; });
+    return all_equal ? first : config::DeviceChoice::automatic;
+}
+
+/// Looks for the weights of every point before the first one runs, so that a missing file does not end a long run.
+void check_weights(const plan::Plan& plan) {
+    std::set<std::string> seen;
+    for (const plan::Point& point : plan.points) {
+        if (!point.refusal.empty() || plan::is_simulated(point)) continue;
+        const auto& settings = point.settings;
+        const std::string key =
+            fmt::format("{}{}{}", config::format_setting(settings.network), settings.weights, point.source.channels);
+        if (seen.insert(key).second && !settings.weights.starts_with("seed:"))
+            (void)run::find_weights(settings, point.source.channels);
+    }
+}
+
+std::string output_extension(const config::PointSettings& settings) {
+    if (settings.image.path.empty()) return settings.output == config::OutputKind::file ? ".tif" : ".png";
+    if (!settings.image.raw.empty()) return ".raw";
+    return fs::path(settings.image.path).extension().string();
+}
+
+run::OutputNames output_names(const fs::path& folder, bool save_images) {
+    return [folder, save_images](const plan::Point& point) {
+        const std::string name = fmt::format("{:03}-", point.index) + plan::label_of(point);
+        run::PointFiles files{.folder = folder, .preview = "previews/" + name};
+        if (!save_images) return files;
+        const std::string extension = output_extension(point.settings);
+        files.image = folder / (name + (image::is_lossy(name + extension) ? ".png" : extension));
+        return files;
+    };
+}
+
+/// Prints the plan and starts the record of a study. On the root only.
+std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Plan& plan,
+                                          const record::Environment& environment) {
+    std::FILE* out = text_stream(options);
+    const size_t most = options.verbose ? plan.points.size() : kMostPlanned;
+    auto record = std::make_unique<StudyRecord>(std::move(options), plan, environment);
+    print_text(out, "{}\n", report::plan_table(plan, std::nullopt, {terminal_width(out), most}));
+    std::fflush(out);
+    return record;
+}
+
+/// Plans on each rank, from the images that it finds. Collective.
+plan::Plan plan_together(const config::Config& config, const comm::Communicator& world, const plan::Topology& topology,
+                         run::Runner& runner) {
+    plan::Plan plan;
+    std::string images;
+    std::vector<std::filesystem::path> files;
+    const auto facts_of = [&](const config::ImageSettings& image) {
+        const plan::SourceFacts facts = run::source_facts(image);
+        images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts);
+        if (std::ranges::count(files, std::filesystem::path(image.path)) == 0) files.emplace_back(image.path);
+        return facts;
+    };
+    run::together(world, [&] {
+        plan = plan::make_plan(config, topology, facts_of, [&](const auto& settings, int64_t channels) {
+            return runner.shape_of(settings, channels);
+        });
+    });
+    run::require_same_images(world, images, files);
+    return plan;
+}
+
+ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world, run::Software::with_torch);
+    if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
+    config::Config config;
+    run::together(world, [&] { config = study.load(); });
+    settle_networks(points_of(config), study.trusts_model, world);
+    session.watch(config.study.watchdog_s);
+    const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
+    if (world.is_root()) print_nodes(topology);
+    run::Runner runner(world, topology, config.study);
+    plan::Plan plan = plan_together(config, world, topology, runner);
+    RecordOptions options = study.record;
+    std::unique_ptr<StudyRecord> record;
+    run::together(world, [&] {
+        if (!world.is_root()) return;
+        check_weights(plan);
+        options.folder = study.folder(config);
+        record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
+        runner.report_to(&record->show_progress(plan));
+    });
+    options.folder = world.broadcast(options.folder.string());
+    plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
+    const run::OutputNames names = output_names(options.folder, config.study.save_images);
+    run::run_plan(plan, runner, names, [&](const record::PointTrace& trace) {
+        run::together(world, [&] {
+            if (record) record->add(trace);
+        });
+    });
+    ExitCode code = ExitCode::ok;
+    run::together(world, [&] {
+        if (record) code = record->finish();
+    });
+    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+}
+
+}  // namespace
+
+ExitCode run_study(const StudyRun& study, const Arguments& raw) {
+    spdlog::set_default_logger(spdlog::stderr_logger_st("patchbench"));
+    spdlog::set_pattern("%H:%M:%S %v");
+    return with_ranks(raw, [&](RankSession& session) { return run_on(study, raw, session); });
+}
+
+void add_measuring(CLI::App& command, RecordOptions& record, double& max_time_s) {
+    command.add_flag("--strict", record.strict, "exit with 4 when a figure is INVALID");
+    add_number<double>(
+        command, "--max-time", max_time_s, {1e-3, config::kMaxSeconds * 366}, "s",
+        "time after which no point is started and the current one is dropped; exit code 5 (default: none)");
+    add_choice(command, "--csv-style", record.csv_style, "columns of results.csv (default: tidy)");
+    command.add_flag("--verbose", record.verbose,
+                     "print the whole plan, the ranks of every point and all FOM lines, however many points there are");
+}
+
+}  // namespace pb::app

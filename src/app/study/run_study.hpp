@@ -1,0 +1,45 @@
+// Loads, plans and runs a study on all ranks and reports it: what `run`, `bench` and `plan` share.
+#pragma once
+
+#include "app/commands.hpp"
+#include "app/options.hpp"
+#include "app/study/study_record.hpp"
+#include "config/settings.hpp"
+#include "plan/plan.hpp"
+
+#include <filesystem>
+#include <functional>
+
+namespace pb::app {
+
+// Loads a study for `run`, `bench` and `plan`.
+
+/// Calls load_config, then read_measured_calls. Throws UsageError.
+[[nodiscard]] config::Config load_study(const StudyArguments& arguments);
+
+/// Sets `timed.table` of simulated points from the results that `timed.results` names. Throws UsageError.
+void read_measured_calls(config::Config& config);
+
+/// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
+[[nodiscard]] plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model);
+
+// Runs a study on all ranks and reports it: what `run` and `bench` share.
+
+/// `run` prints the table of a plan of more points only with --verbose.
+inline constexpr size_t kMostPlanned = 12;
+
+struct StudyRun {
+    std::function<config::Config()> load;                                // on each rank; throws UsageError
+    std::function<std::filesystem::path(const config::Config&)> folder;  // on the root, when the plan is made
+    RecordOptions record;                                                // its folder is the one that `folder` returns
+    double max_time_s = 0;                                               // 0: no limit
+    bool trusts_model = false;                                           // networks that are code may run
+};
+
+/// Starts MPI, runs the study, prints and writes its results. Returns the exit code of all ranks.
+[[nodiscard]] ExitCode run_study(const StudyRun& study, const Arguments& raw);
+
+/// Adds the options that `run` and `bench` have in common.
+void add_measuring(CLI::App& command, RecordOptions& record, double& max_time_s);
+
+}  // namespace pb::app

@@ -1,0 +1,259 @@
+#include "app/study/study_record.hpp"
+
+#include "app/terminal.hpp"
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
+#include "base/user_paths.hpp"
+#include "config/text.hpp"
+#include "measure/summary.hpp"
+#include "report/environment_differences.hpp"
+#include "report/html/page.hpp"
+#include "report/results/results_file.hpp"
+#include "report/results_figures.hpp"
+#include "report/resume.hpp"
+#include "report/tables/tables.hpp"
+#include "run/agreement.hpp"
+#include "run/weights_source.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <map>
+#include <span>
+#include <utility>
+
+namespace pb::app {
+
+FolderLock::FolderLock(const std::filesystem::path& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (descriptor_ < 0) require_descriptors(folder);
+    if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    ::close(descriptor_);
+    throw UsageError("another run is writing into " + folder.string() +
+                     ": wait for its end, or choose another folder with --out");
+}
+
+FolderLock::~FolderLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Returns nothing when no point was measured yet: the file is missing, empty, or holds only a part of its first line.
+std::optional<report::ResultsFile> load_former(const fs::path& file) {
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return std::nullopt;
+    const auto first = report::LineReader(file).next();
+    return first && first->ended ? std::optional(report::load_results(file)) : std::nullopt;
+}
+
+/// Lists images and weights of finished points whose contents have changed since.
+std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>& kept) {
+    std::map<std::string, std::string> images, weights, changes;
+    for (const auto& recorded : kept) {
+        const record::PointTrace& trace = recorded.trace;
+        const auto& settings = trace.point.settings;
+        const std::string& path = settings.image.path;
+        if (!path.empty() && !trace.image_sha256.empty()) {
+            auto& digest = images[path];
+            if (digest.empty()) digest = sha256_of_file(path);
+            if (digest != trace.image_sha256) changes[path] = "the contents of " + path + " are other ones";
+        }
+        if (trace.weights_sha256.empty()) continue;
+        auto& digest = weights[fmt::format("{} {} {}", config::format_setting(settings.network), settings.weights,
+                                           trace.point.source.channels)];
+        if (digest.empty()) digest = run::find_weights(settings, trace.point.source.channels).sha256;
+        if (digest != trace.weights_sha256) {
+            const std::string& file = settings.network.is_brought() ? settings.network.file : settings.weights;
+            changes[file] = fmt::format("the weights '{}' are other ones", file);
+        }
+    }
+    std::vector<std::string> all;
+    all.reserve(changes.size());
+    for (const auto& change : changes) all.push_back(change.second);
+    return all;
+}
+
+void check_changes(const std::vector<std::string>& changes, const fs::path& file, bool force) {
+    if (changes.empty()) return;
+    const std::string list = fmt::format("{}", fmt::join(changes, "\n  "));
+    if (!force)
+        throw UsageError(fmt::format(
+            "cannot resume {}: changed since it was written:\n  {}\nMeasure anew in another folder (--out), or go on "
+            "with --force: points before and after then do not compare",
+            file.string(), list));
+    print_timed("resumed with --force although changed since:\n  " + list);
+}
+
+const plan::Topology& topology_of(const report::ResultsFile& results, const report::RecordedPoint& point) {
+    return results.sessions[static_cast<size_t>(point.session)].environment.topology;
+}
+
+/// Makes the verdict INVALID when the sessions had different environments: their points do not compare.
+void rate_sessions(const report::ResultsFile& results, bool strict, measure::Verdict& verdict) {
+    for (size_t i = 1; i < results.sessions.size(); ++i) {
+        const auto changes = report::decisive_differences(results.environment(), results.sessions[i].environment);
+        if (changes.empty()) continue;
+        verdict.validity = std::max(verdict.validity, measure::Validity::invalid);
+        verdict.reasons.push_back("measured in different environments (" + changes.front().text() +
+                                  (changes.size() > 1 ? ", ..." : "") + "); run the study again in one");
+        if (strict && verdict.exit_code == ExitCode::ok) verdict.exit_code = ExitCode::not_comparable;
+        return;
+    }
+}
+
+std::vector<measure::Summary> summaries_of(const report::ResultsFile& results) {
+    std::vector<measure::Summary> summaries;
+    summaries.reserve(results.points.size());
+    for (const auto& point : results.points) summaries.push_back(point.summary);
+    return summaries;
+}
+
+/// A study of more points prints neither ranks nor FOM lines without --verbose.
+constexpr size_t kMostDetailed = 8;
+/// How many of its remarks, curves and rows beside the table of points it prints then.
+constexpr size_t kMostListed = 3;
+
+/// The tables of ranks of the measured points under unique labels. `summaries` are those of the points, in the same
+/// order.
+std::string ranks_text(const report::ResultsFile& results, std::vector<measure::Summary> summaries, size_t width) {
+    const auto labels = report::unique_labels(summaries);
+    std::string text;
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        if (summaries[i].status != record::PointStatus::ok) continue;
+        summaries[i].label = labels[i];
+        text += report::ranks_table(summaries[i], topology_of(results, results.points[i]), width) + "\n";
+    }
+    return text;
+}
+
+std::string images_text(const report::ResultsFile& results, bool is_detailed, const fs::path& folder) {
+    std::string text;
+    size_t count = 0;
+    for (const auto& point : results.points) {
+        if (point.trace.output_file.empty()) continue;
+        text += fmt::format("image:   {}\n", point.trace.output_file);
+        ++count;
+    }
+    return is_detailed || count == 0 ? text : fmt::format("images:  {} in {}\n", count, folder.string());
+}
+
+void copy_to_standard_output(const fs::path& file) {
+    std::ifstream lines(file, std::ios::binary);
+    for (std::string line; std::getline(lines, line);) fmt::print("{}\n", line);
+}
+
+}  // namespace
+
+std::FILE* text_stream(const RecordOptions& options) { return options.json ? stderr : stdout; }
+
+plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
+    plan::Plan rest{plan.study, {}};
+    for (size_t i = 0; i < plan.points.size(); ++i)
+        if (to_do.at(i) == '1') rest.points.push_back(plan.points[i]);
+    return rest;
+}
+
+StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment)
+    : options_(std::move(options)), file_(options_.folder / "results.jsonl") {
+    make_folder(options_.folder);
+    for (const char* name : {"results.jsonl", "results.csv", "figures.txt", "report.html"})
+        require_not_input(options_.folder / name, options_.study);
+    lock_.emplace(options_.folder);
+    const auto former = options_.resume ? load_former(file_) : std::nullopt;
+    if (former)
+        resume(*former, plan, environment);
+    else
+        start(plan, environment);
+}
+
+run::ProgressListener& StudyRecord::show_progress(const plan::Plan& plan) {
+    return progress_.emplace(plan.points.size(), rest_of(plan, to_do_).points);
+}
+
+void StudyRecord::start(const plan::Plan& plan, const record::Environment& environment) {
+    if (const fs::path aside = report::move_aside(file_); !aside.empty())
+        print_timed(fmt::format("earlier results are kept as {}", aside.string()));
+    to_do_.assign(plan.points.size(), '1');
+    results_.emplace(file_, plan.study, environment);
+}
+
+void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& plan,
+                         const record::Environment& environment) {
+    for (const auto& remark : former.remarks()) print_timed(remark);
+    std::vector<std::string> changes;
+    for (const auto& difference : report::decisive_differences(former.sessions.back().environment, environment))
+        changes.push_back(difference.text());
+    check_changes(changes, file_, options_.force);
+    report::Resumption resumption = report::make_resumption(former, plan);
+    changes = changed_inputs(resumption.kept);
+    changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
+    check_changes(changes, file_, options_.force);
+    for (const bool finished : resumption.finished) to_do_ += finished ? '0' : '1';
+    print_timed(fmt::format("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size()));
+    resumption.lines.push_back(report::resume_line(environment));
+    results_.emplace(file_, resumption.lines);
+}
+
+void StudyRecord::add(const record::PointTrace& trace) {
+    results_->write_point(trace, measure::summarise(trace));
+    progress_->finish(trace);
+}
+
+void StudyRecord::print(const report::ResultsFile& results, const measure::StudySummary& study,
+                        const measure::Verdict& verdict, bool files_written) const {
+    std::FILE* out = text_stream(options_);
+    const auto summaries = summaries_of(results);
+    const bool is_detailed = options_.verbose || summaries.size() <= kMostDetailed || !files_written;
+    report::TextSize size{.width = terminal_width(out)};
+    if (!is_detailed) size.most = kMostListed;
+    print_text(out, "{}\n", report::points_table(summaries, study.recommendations, size));
+    if (const std::string text = report::study_text(study, size); !text.empty()) print_text(out, "{}\n", text);
+    if (is_detailed) print_text(out, "{}", ranks_text(results, summaries, size.width));
+    fmt::print(out, "results: {}\n", file_.string());
+    if (files_written) fmt::print(out, "report:  {}\n", (options_.folder / "report.html").string());
+    if (!is_detailed)
+        print_text(out, "figures: {} (all remarks, ranks of the points, FOM lines; --verbose prints them)\n",
+                   (options_.folder / "figures.txt").string());
+    fmt::print(out, "{}\n{}{}\n", images_text(results, is_detailed, options_.folder),
+               is_detailed ? report::fom_lines(summaries) : "", report::verdict_line(verdict));
+    if (options_.json) copy_to_standard_output(file_);
+}
+
+ExitCode StudyRecord::finish() {
+    progress_.reset();
+    report::ResultsFile results = report::load_results(file_);
+    std::stable_sort(results.points.begin(), results.points.end(),
+                     [](const auto& a, const auto& b) { return a.summary.index < b.summary.index; });
+    const auto summaries = summaries_of(results);
+    measure::Verdict verdict = measure::judge(summaries, options_.strict);
+    rate_sessions(results, options_.strict, verdict);
+    const measure::StudySummary study = report::summarise_results(results);
+    results_->write_study_summary(study);
+    results_->write_end(verdict);
+    const run::Attempt written = run::attempt([&] {
+        write_whole(options_.folder / "results.csv", report::csv_text(std::span(&results, 1), options_.csv_style));
+        write_whole(options_.folder / "figures.txt",
+                    report::points_table(summaries, study.recommendations) + "\n" + report::study_text(study) + "\n" +
+                        ranks_text(results, summaries, report::kAnyWidth) + report::fom_lines(summaries));
+        report::write_html({file_}, options_.folder / "report.html");
+    });
+    const bool whole = written.kind == run::Attempt::Kind::ok;
+    print(results, study, verdict, whole);
+    // A full disk prevents these files, but the measurements are already saved.
+    if (!whole)
+        throw Error(written.reason + "; everything measured is in " + file_.string() + ": patchbench report " +
+                    file_.string() + " --csv FILE --html FILE makes both");
+    return verdict.exit_code;
+}
+
+}  // namespace pb::app

@@ -1,0 +1,86 @@
+// Writes the outputs of a study: results.jsonl, point by point while it runs; at the end the tables, FOM lines, CSV and
+// verdict, made from the contents of that file. Exists on the root only.
+#pragma once
+
+#include "app/study/progress.hpp"
+#include "measure/study/study_summary.hpp"
+#include "measure/verdict.hpp"
+#include "plan/plan.hpp"
+#include "report/export/csv.hpp"
+#include "report/results/jsonl_writer.hpp"
+#include "report/results/results_file.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace pb::app {
+
+// Allows only one run at a time to write into a folder. A second run would mix its lines with those of the first.
+
+class FolderLock {
+  public:
+    /// Locks the folder until destruction or until the process ends in any way. Throws UsageError when another process
+    /// holds the lock. Always succeeds on file systems without locks.
+    explicit FolderLock(const std::filesystem::path& folder);
+    ~FolderLock();
+    FolderLock(const FolderLock&) = delete;
+    FolderLock& operator=(const FolderLock&) = delete;
+
+  private:
+    int descriptor_ = -1;
+};
+
+// Writes the outputs of a study: results.jsonl, point by point while it runs; at the end the tables, FOM lines, CSV and
+// verdict, made from the contents of that file. Exists on the root only.
+
+/// Returns the points of `plan` that `to_do` marks (see StudyRecord).
+[[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);
+
+struct RecordOptions {
+    std::filesystem::path study;  // the study's file, which no output may replace; empty: there is none
+    std::filesystem::path folder;
+    bool resume = false;
+    bool force = false;
+    bool strict = false;
+    report::CsvStyle csv_style = report::CsvStyle::tidy;
+    bool verbose = false;  // print the ranks and FOM lines of any number of points
+    bool json = false;     // standard output gets the lines of results.jsonl, standard error the text
+};
+
+/// The stream that gets the text for people.
+[[nodiscard]] std::FILE* text_stream(const RecordOptions& options);
+
+class StudyRecord {
+  public:
+    /// Makes the folder. With `resume`, keeps the points that an earlier session finished, in a file that is replaced
+    /// either completely or not at all. Without it, an older file is renamed. Throws UsageError when another run writes
+    /// into the folder, and when something has changed since the earlier session, unless `force` is set.
+    StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment);
+
+    /// Holds one character for each point of the plan: '1' when it is still to be measured.
+    [[nodiscard]] const std::string& to_do() const { return to_do_; }
+
+    /// Starts the progress bar, which stays below the printed lines. Call it after the plan is printed and before the
+    /// first point, and tell it what the root does until finish().
+    [[nodiscard]] run::ProgressListener& show_progress(const plan::Plan& plan);
+
+    void add(const record::PointTrace& trace);
+    [[nodiscard]] ExitCode finish();
+
+  private:
+    void start(const plan::Plan& plan, const record::Environment& environment);
+    void print(const report::ResultsFile& results, const measure::StudySummary& study, const measure::Verdict& verdict,
+               bool files_written) const;
+    void resume(const report::ResultsFile& former, const plan::Plan& plan, const record::Environment& environment);
+
+    RecordOptions options_;
+    std::filesystem::path file_;
+    std::optional<FolderLock> lock_;
+    std::string to_do_;
+    std::optional<report::JsonlWriter> results_;
+    std::optional<Progress> progress_;
+};
+
+}  // namespace pb::app

@@ -1,0 +1,204 @@
+#include "app/brought_networks.hpp"
+#include "app/commands.hpp"
+#include "app/options.hpp"
+#include "app/session.hpp"
+#include "app/terminal.hpp"
+#include "app/tune/tune.hpp"
+#include "base/atomic_file.hpp"
+#include "base/noise_level.hpp"
+#include "base/text.hpp"
+#include "base/user_cache.hpp"
+#include "base/user_paths.hpp"
+#include "config/settings_access.hpp"
+#include "engine/network_file.hpp"
+#include "report/tables/tables.hpp"
+#include "run/agreement.hpp"
+#include "run/environment.hpp"
+#include "run/launch.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace pb::app {
+
+namespace {
+
+constexpr const char* kKeys[] = {"network",      "weights",          "trained_sigma", "engine",    "device",
+                                 "dtype",        "threads",          "patch",         "halo",      "batch",
+                                 "ranks",        "memory_limit_mib", "image.path",    "image.raw", "image.range",
+                                 "image.nodata", "image.noise_sigma"};
+
+/// A double-quoted scalar of YAML, in which any byte but a control character may stand as it is.
+std::string quoted(const std::string& text) {
+    std::string all = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            all += {'\\', c};
+        else if (static_cast<unsigned char>(c) < 0x20)
+            all += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else
+            all += c;
+    }
+    return all + '"';
+}
+
+}  // namespace
+
+std::string tuned_config(const config::PointSettings& settings, const std::vector<std::string>& remarks) {
+    std::string text;
+    for (const std::string& remark : remarks) text += "# " + without_controls(remark, ' ') + "\n";
+    for (const char* key : kKeys) {
+        const config::SettingHelp help = config::help_by_key(settings, key);
+        const std::string value = config::text_by_key(settings, key);
+        if (value.empty()) continue;
+        text += std::string(key) + ": " + (help.is_text ? quoted(value) : value) + "\n";
+    }
+    return text;
+}
+
+// patchbench tune IMAGE: finds the fastest way to denoise an image on this machine, and writes it as a file of settings
+// that `run` and `denoise --config` take.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TuneArguments {
+    std::string image;
+    std::string output = "tuned.yaml";
+    config::PointSettings settings;
+    bool names_network = false;
+    measure::TuningLimits limits;
+    double max_time_s = 120;
+    bool no_cache = false;
+};
+
+/// A path that holds wherever the output lies, without `..`. A link keeps its name.
+std::string lasting_path(const fs::path& file) {
+    const fs::path whole = fs::absolute(file);
+    return (fs::weakly_canonical(whole.parent_path()) / whole.filename()).string();
+}
+
+/// What each candidate shares: the image with noise, and paths that hold wherever the output lies.
+TuneTask task_of(const TuneArguments& arguments) {
+    require_regular_file(arguments.image);
+    require_not_input(arguments.output, arguments.image);
+    check_can_create(arguments.output);
+    TuneTask task{.settings = arguments.settings, .limits = arguments.limits, .max_time_s = arguments.max_time_s};
+    task.settings.image.path = lasting_path(arguments.image);
+    const auto take_file = [&](std::string& file) {
+        require_not_input(arguments.output, file);
+        file = lasting_path(file);
+    };
+    std::string& weights = task.settings.weights;
+    if (weights != "default" && !weights.starts_with("seed:")) take_file(weights);
+    if (std::string& network = task.settings.network.file; !network.empty()) take_file(network);
+    task.limits.memory_limit_mib = task.settings.memory_limit_mib;
+    if (!arguments.no_cache) task.cache = cache_folder();
+    return task;
+}
+
+std::vector<std::string> remarks_of(const TuneResult& result, const measure::TuningTrial& best) {
+    return {fmt::format("patchbench tune: fastest of {} candidates, found in {:.0f} s", result.trials.size(),
+                        result.seconds),
+            fmt::format("the image in {:.3g} s (by a crop of {} x {} pixels), {:.3f} dB of PSNR lost against fp32",
+                        *best.job_s, std::min(best.edge, result.image.h), std::min(best.edge, result.image.w),
+                        std::max(0.0, best.psnr_loss_db.value_or(0))),
+            "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};
+}
+
+[[noreturn]] void refuse_all(const TuneResult& result, const measure::TuningLimits& limits) {
+    const std::string why = measure::why_nothing_fits(result.trials, limits);
+    if (!why.empty()) throw UsageError(why + "; raise --memory-limit-mib");
+    throw Error(
+        "no candidate qualifies: the table says why; allow more with --max-psnr-loss, --memory-limit-mib or "
+        "--max-time");
+}
+
+/// Prints what was tried and writes the file. On the root.
+ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const std::string& output) {
+    const auto best = result.signal.empty() ? measure::find_fastest(result.trials) : std::nullopt;
+    print_text(stdout, "{}\nsearched: {:.1f} s\n",
+               report::tuning_table(result.trials, best, result.image, terminal_width(stdout)), result.seconds);
+    if (!result.signal.empty()) {
+        print_error(result.signal + ": the search was interrupted; nothing is written");
+        return ExitCode::partial;
+    }
+    if (!best) refuse_all(result, task.limits);
+    const measure::TuningTrial& trial = result.trials[*best];
+    write_whole(output, tuned_config(trial.candidate.settings, remarks_of(result, trial)));
+    fmt::print("written:  {}\n", output);
+    return ExitCode::ok;
+}
+
+/// Refuses a network whose layers are not known: its candidates cannot be predicted. Collective.
+void settle_network(config::PointSettings& settings, const comm::Communicator& world) {
+    const config::NetworkSetting& network = settings.network;
+    if (!network.is_brought() || !engine::is_code(network.file)) settle_networks({&settings}, false, world);
+    if (network.has_layers()) return;
+    const std::string obstacle = network.obstacle.empty() ? "" : fmt::format(" ({})", network.obstacle);
+    throw run::AgreedError(
+        fmt::format("tune: the layers of '{}' are not known{}, which tune needs; measure points with "
+                    "patchbench run",
+                    network.file, obstacle),
+        ExitCode::usage);
+}
+
+ExitCode run_tune(TuneArguments arguments, RankSession& session) {
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world, run::Software::with_torch);
+    TuneTask task;
+    run::together(world, [&] { task = task_of(arguments); });
+    if (!arguments.names_network) take_network_of_weights(world, task.settings);
+    settle_network(task.settings, world);
+    session.watch(config::StudySettings{}.watchdog_s);
+    const plan::Topology topology = run::gather_topology(world, {task.settings.device, config::SharingRule::error});
+    const TuneResult result = search(task, world, topology);
+    ExitCode code = ExitCode::ok;
+    run::together(world, [&] {
+        if (world.is_root()) code = finish_tune(result, task, arguments.output);
+    });
+    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+}
+
+void add_tune_options(CLI::App& command, TuneArguments& a) {
+    command.add_option("image", a.image, "image file; a crop of it is denoised again and again")->required();
+    command.add_option("--output", a.output, "file of settings to write (default: tuned.yaml)");
+    for (const auto& [option, key] :
+         {std::pair{"--network", "network"}, std::pair{"--weights", "weights"},
+          std::pair{"--trained-sigma", "trained_sigma"}, std::pair{"--device", "device"},
+          std::pair{"--threads", "threads"}, std::pair{"--range", "image.range"}, std::pair{"--nodata", "image.nodata"},
+          std::pair{"--raw", "image.raw"}, std::pair{"--memory-limit-mib", "memory_limit_mib"}})
+        add_setting(command, option, key, a.settings);
+    add_setting(command, "--sigma", "image.noise_sigma", a.settings,
+                "; the image is taken for clean: PSNR is that against it", {kSmallestSigma, 1});
+    add_number<double>(command, "--max-psnr-loss", a.limits.max_psnr_loss_db, {0, 100}, "dB",
+                       "loss of PSNR against the whole crop in fp32 that is allowed (default: 0.05)");
+    add_number<double>(command, "--max-time", a.max_time_s, {1, config::kMaxSeconds}, "s",
+                       "time after which the search ends with what it has found (default: 120)");
+    command.add_flag("--no-cache", a.no_cache,
+                     "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, Action& chosen) {
+    auto arguments = std::make_shared<TuneArguments>();
+    arguments->settings.network = network::kind_of<network::DrunetShape>();  // as denoise
+    CLI::App* command =
+        app.add_subcommand("tune", "find the fastest settings for an image here, and write them for run and denoise");
+    add_tune_options(*command, *arguments);
+    command->callback([&chosen, arguments, command] {
+        arguments->names_network = command->count("--network") > 0;
+        chosen = [arguments](const Arguments& raw) {
+            return with_ranks(raw, [&](RankSession& session) { return run_tune(*arguments, session); });
+        };
+    });
+}
+
+}  // namespace pb::app

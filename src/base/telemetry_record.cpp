@@ -1,0 +1,109 @@
+#include "base/telemetry_record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+namespace pb {
+
+namespace {
+
+// Smaller figures are not named: the kernel counts in ticks of 10 ms, and every host has a little of each.
+constexpr double kCoresWorthNaming = 0.1;     // that others used, or the hypervisor took
+constexpr double kSecondsWorthNaming = 0.05;  // of any of them: five ticks
+constexpr double kPressureWorthNaming = 0.1;  // of the time
+constexpr double kClockWorthNaming = 0.03;    // change of the clock
+
+struct HostCounts {
+    double own_cpu_s = 0;
+    bool all_own_known = true;
+    const TelemetryRecord* first = nullptr;  // of the rank that read the host's counters
+};
+
+std::string text_of(const char* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::map<std::string, HostCounts> by_host(std::span<const RankLoad> ranks) {
+    std::map<std::string, HostCounts> hosts;
+    for (const auto& rank : ranks) {
+        HostCounts& host = hosts[rank.host];
+        const auto& own = (*rank.record)[Meter::own_cpu_s];
+        host.own_cpu_s += own.value_or(0);
+        host.all_own_known = host.all_own_known && own.has_value();
+        if ((*rank.record)[Meter::host_cpu_s]) host.first = rank.record;
+    }
+    return hosts;
+}
+
+class Words {
+  public:
+    void add(const std::string& words) { text_ += (text_.empty() ? "" : ", ") + words; }
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+  private:
+    std::string text_;
+};
+
+void add_clock(const TelemetryRecord& record, Words& words) {
+    const auto& begin = record[Meter::cpu_clock_begin_mhz];
+    const auto& end = record[Meter::cpu_clock_end_mhz];
+    if (!begin || !end || *begin <= 0 || std::abs(*end / *begin - 1) < kClockWorthNaming) return;
+    words.add("the processors' clock went from " + text_of("%.2f", *begin / 1000) + " to " +
+              text_of("%.2f GHz", *end / 1000));
+}
+
+/// Whether `counted_s` of `observed_s` can move a time by percents.
+bool counts(double counted_s, double observed_s, double least_share) {
+    return counted_s >= std::max(least_share * observed_s, kSecondsWorthNaming);
+}
+
+/// What others took of the host's cores.
+void add_foreign_work(const HostCounts& host, double observed_s, Words& words) {
+    const double steal_s = (*host.first)[Meter::steal_s].value_or(0);
+    if (counts(steal_s, observed_s, kCoresWorthNaming))
+        words.add("the hypervisor gave " + text_of("%.1f", steal_s / observed_s) +
+                  " of its cores to others (steal time)");
+    const double others_s = *(*host.first)[Meter::host_cpu_s] - host.own_cpu_s;
+    if (host.all_own_known && counts(others_s, observed_s, kCoresWorthNaming))
+        words.add("other processes used " + text_of("%.1f", others_s / observed_s) + " cores");
+}
+
+/// What the ranks themselves may have caused, too.
+void add_effects(const TelemetryRecord& record, double observed_s, Words& words) {
+    const double pressure_s = record[Meter::cpu_pressure_s].value_or(0);
+    if (counts(pressure_s, observed_s, kPressureWorthNaming))
+        words.add("something waited for a core " + text_of("%.0f", 100 * pressure_s / observed_s) + " % of the time");
+    add_clock(record, words);
+}
+
+/// `describe` adds the words of a host whose counters were read.
+template <class Describe>
+std::string join_hosts(std::span<const RankLoad> ranks, const Describe& describe) {
+    std::string all;
+    for (const auto& [name, host] : by_host(ranks)) {
+        const double observed_s = host.first == nullptr ? 0 : (*host.first)[Meter::observed_s].value_or(0);
+        if (observed_s <= 0) continue;
+        Words words;
+        describe(host, observed_s, words);
+        if (!words.text().empty()) all.append(all.empty() ? "" : "; ").append(name).append(": ").append(words.text());
+    }
+    return all;
+}
+
+}  // namespace
+
+std::string disturbance_of(std::span<const RankLoad> ranks) {
+    return join_hosts(ranks, [](const HostCounts& host, double observed_s, Words& words) {
+        add_foreign_work(host, observed_s, words);
+        add_effects(*host.first, observed_s, words);
+    });
+}
+
+std::string foreign_work_of(std::span<const RankLoad> ranks) { return join_hosts(ranks, add_foreign_work); }
+
+}  // namespace pb

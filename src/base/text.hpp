@@ -1,0 +1,47 @@
+// Texts for people: without control characters, with the word that was meant, with numbers of ranks as "0-3, 7".
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pb {
+
+// Control characters in names and texts from elsewhere: they would steer a terminal or break a line.
+
+/// True when `text` holds one of ASCII's control characters, of which '\n' is one.
+[[nodiscard]] bool has_controls(std::string_view text);
+
+/// Replaces control characters by `mark`. Those in `kept` stay.
+[[nodiscard]] std::string without_controls(std::string text, char mark = '?', std::string_view kept = "");
+
+// "Did you mean ...?": the known word nearest to a mistyped one.
+
+/// Levenshtein distance in bytes.
+[[nodiscard]] size_t edit_distance(std::string_view a, std::string_view b);
+
+/// Of ASCII letters.
+[[nodiscard]] std::string lower_case(std::string_view word);
+
+/// The nearest of `known`, whatever the case, when it lies within a third of the word's length (at least 2 edits), else
+/// an empty string.
+[[nodiscard]] std::string nearest_word(std::string_view word, std::span<const std::string> known);
+
+// Numbers of ranks and processors for people: what follows one another is a run.
+
+/// "0-3, 7"; `numbers` ascend.
+[[nodiscard]] std::string runs_text(std::span<const int> numbers, std::string_view separator = ", ");
+
+/// "rank 7", "ranks 0-3, 7".
+[[nodiscard]] std::string ranks_text(std::span<const int> ranks);
+
+struct RankOnHost {
+    int rank = 0;
+    std::string host;
+};
+
+/// "rank 2@n1", "ranks 0-3@n1, 4, 6@n2"; `ranks` ascend.
+[[nodiscard]] std::string ranks_text(std::span<const RankOnHost> ranks);
+
+}  // namespace pb

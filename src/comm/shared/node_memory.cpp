@@ -1,0 +1,161 @@
+#include "comm/shared/node_memory.hpp"
+
+#include "base/sha256.hpp"
+#include "comm/collective_step.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/shard.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace pb::comm {
+namespace {
+
+/// Reserves this rank's share of the pages; the shares cover the file.
+void reserve_share(const SharedFile& file, size_t bytes, const Communicator& node) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const Range pages = shard(static_cast<int64_t>((bytes - 1) / page + 1), node.rank(), node.size());
+    file.reserve(static_cast<size_t>(pages.begin) * page, std::min(static_cast<size_t>(pages.end) * page, bytes));
+}
+
+}  // namespace
+
+SharedFile make_node_file(const Communicator& node, size_t bytes) {
+    SharedFile file;
+    SharedFileAddress address;
+    mpi::step_together(node, [&] {
+        if (!node.is_root()) return;
+        require_host_memory(bytes);
+        file = SharedFile(bytes);
+        address = file.address();
+    });
+    node.broadcast(std::as_writable_bytes(std::span(&address, 1)));
+    mpi::step_together(node, [&] {
+        require(address.bytes == bytes,
+                fmt::format("shared memory of {} bytes was asked for where rank 0 of the node asked for {}", bytes,
+                            address.bytes));
+        if (!node.is_root()) file = SharedFile(address);
+    });
+    mpi::step_together(node, [&] { reserve_share(file, bytes, node); });
+    return file;
+}
+
+NodeMemory::NodeMemory(const Communicator& node, size_t bytes) {
+    if (node.max(static_cast<double>(bytes)) == 0) return;
+    const SharedFile file = make_node_file(node, bytes);
+    mpi::step_together(node, [&] { mapping_ = file.map(); });
+}
+
+namespace {
+
+constexpr size_t kDigits = 64;  // of a SHA-256
+constexpr size_t kMostHeld = 8;
+
+/// A block that a rank holds. It may be opened through that rank. An empty name: none.
+struct Entry {
+    std::array<char, kDigits> name{};
+    SharedFileAddress address;
+
+    [[nodiscard]] bool is_free() const { return name.front() == '\0'; }
+};
+static_assert(std::is_trivially_copyable_v<Entry>);
+
+}  // namespace
+
+/// What each rank of the node holds, in memory that all of them read and write under the lock of its file.
+struct NodeBlocks::Table {
+    explicit Table(const Communicator& node)
+        : file(make_node_file(node, static_cast<size_t>(node.size()) * kMostHeld * sizeof(Entry))),
+          rank(static_cast<size_t>(node.rank())) {
+        mpi::step_together(node, [&] {
+            const SharedFileLock can_lock(file);
+            mapping = file.map();
+        });
+    }
+
+    /// Memory of the kernel is zero at first: free entries.
+    [[nodiscard]] std::span<Entry> entries() const {
+        return {reinterpret_cast<Entry*>(mapping.bytes().data()), mapping.bytes().size() / sizeof(Entry)};
+    }
+    [[nodiscard]] std::span<Entry> own() const { return entries().subspan(rank * kMostHeld, kMostHeld); }
+
+    [[nodiscard]] std::optional<SharedFile> open(const std::string& digest, size_t bytes) const;
+    [[nodiscard]] Entry* enter(const std::string& digest, const SharedFile& file) const;
+
+    SharedFile file;
+    SharedMapping mapping;
+    size_t rank;
+};
+
+/// One block on this rank. Open as long as it is held, so that other ranks can open it through this one.
+struct NodeBlocks::Held {
+    Held(std::shared_ptr<Table> of, SharedFile opened) : table(std::move(of)), file(std::move(opened)) {}
+    ~Held() {
+        if (entry == nullptr) return;
+        try {
+            const SharedFileLock lock(table->file);
+            *entry = {};
+        } catch (const Error&) {  // whoever reads the entry finds that its file is gone
+        }
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+    std::shared_ptr<Table> table;
+    SharedFile file;
+    SharedMapping mapping;
+    Entry* entry = nullptr;
+};
+
+/// Through any rank that holds it.
+std::optional<SharedFile> NodeBlocks::Table::open(const std::string& digest, size_t bytes) const {
+    for (const Entry& entry : entries()) {
+        if (std::memcmp(entry.name.data(), digest.data(), kDigits) != 0 || entry.address.bytes != bytes) continue;
+        try {
+            return SharedFile(entry.address);
+        } catch (const Error&) {  // that rank has died
+        }
+    }
+    return std::nullopt;
+}
+
+/// Null where this rank holds too many: the block can then be found through other ranks only.
+Entry* NodeBlocks::Table::enter(const std::string& digest, const SharedFile& block) const {
+    const std::span<Entry> mine = own();
+    const auto free = std::find_if(mine.begin(), mine.end(), [](const Entry& entry) { return entry.is_free(); });
+    if (free == mine.end()) return nullptr;
+    std::copy_n(digest.begin(), kDigits, free->name.begin());
+    free->address = block.address();
+    return &*free;
+}
+
+NodeBlocks::NodeBlocks(const Communicator& node) : table_(std::make_shared<Table>(node)) {}
+
+std::shared_ptr<const std::byte> NodeBlocks::find(const std::string& name, size_t bytes, const Fill& fill) {
+    const std::string digest = sha256_of(std::as_bytes(std::span(name)));
+    const SharedFileLock lock(table_->file);
+    std::optional<SharedFile> known = table_->open(digest, bytes);
+    const bool is_new = !known;
+    if (is_new) {
+        require_host_memory(bytes);
+        known = SharedFile(bytes);
+        known->reserve(0, bytes);
+    }
+    const auto held = std::make_shared<Held>(table_, std::move(*known));
+    held->mapping = held->file.map();
+    if (is_new) fill(held->mapping.bytes());
+    held->mapping.protect();
+    held->entry = table_->enter(digest, held->file);
+    return {held, held->mapping.bytes().data()};
+}
+
+}  // namespace pb::comm

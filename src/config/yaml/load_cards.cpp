@@ -1,0 +1,94 @@
+#include "config/load_yaml.hpp"
+#include "config/text.hpp"
+#include "config/yaml/yaml_text.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace pb::config {
+
+namespace {
+
+ModelWeights model_weights(YamlText& yaml, const YAML::Node& entry) {
+    if (!entry.IsMap()) yaml.fail(entry.Mark(), "weights: each entry must be a map (`- {name: .., file: ..}`)");
+    ModelWeights weights;
+    const std::map<std::string, std::function<void(const std::string&)>> members{
+        {"name", [&](const std::string& text) { parse_setting(text, weights.name); }},
+        {"file", [&](const std::string& text) { parse_setting(text, weights.file); }},
+        {"url", [&](const std::string& text) { parse_setting(text, weights.url); }},
+        {"sha256", [&](const std::string& text) { parse_setting(text, weights.sha256); }},
+        {"channels", [&](const std::string& text) { parse_setting(text, weights.channels); }},
+        {"sigma_train", [&](const std::string& text) { parse_setting(text, weights.sigma_train); }},
+        {"layout", [](const std::string&) {}},
+        {"trained_on", [](const std::string&) {}},
+        {"note", [](const std::string&) {}}};
+    YamlText::Seen seen;
+    for (const auto& item : entry) {
+        const std::string key = yaml.key_of(item.first, "", seen);
+        const auto member = members.find(key);
+        if (member == members.end())
+            yaml.fail(item.first.Mark(),
+                      "unknown key '" + key +
+                          "'; known are name, file, url, sha256, channels, sigma_train, layout, trained_on, note");
+        if (item.second.IsNull()) continue;  // the same as an absent key
+        const PlacedText value = yaml.scalar(item.second, key);
+        try {
+            member->second(value.text);
+        } catch (const UsageError& error) {
+            yaml.fail(item.second.Mark(), key + ": " + error.what());
+        }
+    }
+    if (weights.name.empty()) yaml.fail(entry.Mark(), "weights: an entry needs a name");
+    if (weights.channels != 1 && weights.channels != 3)
+        yaml.fail(entry.Mark(), weights.name + ": channels must be 1 or 3");
+    return weights;
+}
+
+std::vector<ModelWeights> model_card(YamlText& yaml, const YAML::Node& root) {
+    if (!root.IsMap()) yaml.fail(root.Mark(), "a model card must be a map with a list `weights:`");
+    YamlText::Seen seen;
+    std::optional<YAML::Node> entries;
+    for (const auto& item : root)
+        if (yaml.key_of(item.first, "", seen) == "weights") entries.emplace(item.second);
+    if (!entries || !entries->IsSequence()) yaml.fail(root.Mark(), "a model card needs a list `weights:`");
+    std::vector<ModelWeights> all;
+    for (const YAML::Node& entry : *entries) all.push_back(model_weights(yaml, entry));
+    return all;
+}
+
+}  // namespace
+
+std::vector<ModelWeights> load_model_card(const std::filesystem::path& file) {
+    YamlText yaml(file.string());
+    return model_card(yaml, yaml.parse(read_yaml_file(file)));
+}
+
+CardFile load_network_card(const std::filesystem::path& file) {
+    YamlText yaml(file.string());
+    const YAML::Node root = yaml.parse(read_yaml_file(file));
+    if (!root.IsMap()) yaml.fail(root.Mark(), "a network's card must be a map (`channels: 3`)");
+    CardFile found;
+    YamlText::Seen seen;
+    for (const auto& item : root) {
+        const std::string key = yaml.key_of(item.first, "", seen);
+        const PlacedText value = yaml.scalar(item.second, key);
+        try {
+            if (key == "sha256")
+                found.sha256 = value.text;
+            else
+                network::set_value(found.card, key, value.text);
+        } catch (const UsageError& error) {
+            yaml.fail(item.second.Mark(), error.what());
+        }
+    }
+    try {
+        network::check(found.card);
+    } catch (const UsageError& error) {
+        yaml.fail(root.Mark(), error.what());
+    }
+    return found;
+}
+
+}  // namespace pb::config

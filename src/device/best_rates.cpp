@@ -1,0 +1,156 @@
+#include "device/best_rates.hpp"
+
+#include "base/statistics.hpp"
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace pb::device {
+namespace {
+
+/// CUDA's events resolve half a microsecond: a group this long is timed to a thousandth.
+constexpr double kShortestGroupS = 1e-3;
+constexpr double kMostCalls = 1000;
+constexpr size_t kFewestGroups = 3;
+
+class CallTimer {
+  public:
+    CallTimer(Stream& stream, const std::function<void()>& work)
+        : stream_(stream), work_(work), start_(stream.device()), end_(stream.device()) {}
+
+    double seconds_of_group(int calls) {
+        start_.record(stream_);
+        for (int call = 0; call < calls; ++call) work_();
+        end_.record(stream_);
+        end_.synchronise();
+        return end_.seconds_since(start_) / calls;
+    }
+
+  private:
+    Stream& stream_;
+    const std::function<void()>& work_;
+    Event start_, end_;
+};
+
+}  // namespace
+
+double seconds_of_call(Stream& stream, double budget_s, const std::function<void()>& work) {
+    using Clock = std::chrono::steady_clock;
+    CallTimer timer(stream, work);
+    (void)timer.seconds_of_group(1);
+    const double once_s = std::max(1e-9, timer.seconds_of_group(1));
+    const int calls = static_cast<int>(std::clamp(std::ceil(kShortestGroupS / once_s), 1.0, kMostCalls));
+    const auto begin = Clock::now();
+    const auto elapsed_s = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+    std::vector<double> seconds;
+    while (seconds.size() < kFewestGroups || elapsed_s() < budget_s) seconds.push_back(timer.seconds_of_group(calls));
+    return median(seconds);
+}
+
+namespace {
+
+constexpr size_t kMebibyte = size_t{1} << 20;
+constexpr size_t kHostBytes = 64 * kMebibyte;           // of a rank, there and back: beyond a core's share of any cache
+constexpr size_t kFewestBytesOfThread = 8 * kMebibyte;  // and of each of many threads
+constexpr size_t kDeviceBytes = 256 * kMebibyte;        // five times the last cache of an H100
+constexpr size_t kTransferBytes = 32 * kMebibyte;       // a large batch; larger ones are no faster
+
+double gb_per_s(size_t bytes, double seconds) { return static_cast<double>(bytes) / seconds * 1e-9; }
+
+class CopyWork {
+  public:
+    explicit CopyWork(size_t bytes) : from_({}, bytes), to_({}, bytes) {}
+    /// By the thread that will copy: the kernel then places the memory near it.
+    void touch() {
+        std::memset(from_.pointer(), 1, from_.bytes());
+        std::memset(to_.pointer(), 2, to_.bytes());
+    }
+    void copy() { std::memcpy(to_.pointer(), from_.pointer(), from_.bytes()); }
+
+  private:
+    DeviceBuffer from_, to_;
+};
+
+/// Threads that copy together: the caller is one of them.
+class CopyTeam {
+  public:
+    CopyTeam(int threads, size_t bytes_of_thread) : gate_(threads), own_(bytes_of_thread) {
+        for (int i = 1; i < threads; ++i) works_.emplace_back(bytes_of_thread);
+        own_.touch();
+        for (CopyWork& work : works_) threads_.emplace_back([this, &work] { follow(work); });
+    }
+    ~CopyTeam() {
+        done_ = true;
+        gate_.arrive_and_wait();
+    }
+    CopyTeam(const CopyTeam&) = delete;
+    CopyTeam& operator=(const CopyTeam&) = delete;
+
+    void copy() {
+        gate_.arrive_and_wait();
+        own_.copy();
+        gate_.arrive_and_wait();
+    }
+
+  private:
+    void follow(CopyWork& work) {
+        work.touch();
+        for (;;) {
+            gate_.arrive_and_wait();
+            if (done_) return;
+            work.copy();
+            gate_.arrive_and_wait();
+        }
+    }
+
+    bool done_ = false;  // written and read with the gate between
+    std::barrier<> gate_;
+    CopyWork own_;
+    std::vector<CopyWork> works_;
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace
+
+double host_copy_gb_per_s(int threads, double budget_s) {
+    const auto team_size = static_cast<size_t>(std::max(threads, 1));
+    const size_t bytes_of_thread = std::max(kFewestBytesOfThread, kHostBytes / team_size);
+    CopyTeam team(static_cast<int>(team_size), bytes_of_thread);
+    Stream stream(DeviceId{});
+    const double seconds = seconds_of_call(stream, budget_s, [&] { team.copy(); });
+    return gb_per_s(2 * team_size * bytes_of_thread, seconds);
+}
+
+double device_copy_gb_per_s(DeviceId device, double budget_s) {
+    const DeviceBuffer from(device, kDeviceBytes);
+    const DeviceBuffer to(device, kDeviceBytes);
+    Stream stream(device);
+    const double seconds =
+        seconds_of_call(stream, budget_s, [&] { copy_on_device(to.pointer(), from.pointer(), kDeviceBytes, stream); });
+    return gb_per_s(2 * kDeviceBytes, seconds);
+}
+
+double h2d_gb_per_s(DeviceId device, double budget_s) {
+    const PinnedBuffer host(device, kTransferBytes);
+    const DeviceBuffer there(device, kTransferBytes);
+    Stream stream(device);
+    const double seconds = seconds_of_call(
+        stream, budget_s, [&] { copy_to_device(there.pointer(), host.pointer(), kTransferBytes, stream); });
+    return gb_per_s(kTransferBytes, seconds);
+}
+
+double d2h_gb_per_s(DeviceId device, double budget_s) {
+    const PinnedBuffer host(device, kTransferBytes);
+    const DeviceBuffer there(device, kTransferBytes);
+    Stream stream(device);
+    const double seconds = seconds_of_call(
+        stream, budget_s, [&] { copy_to_host(host.pointer(), there.pointer(), kTransferBytes, stream); });
+    return gb_per_s(kTransferBytes, seconds);
+}
+
+}  // namespace pb::device

@@ -1,0 +1,56 @@
+// What this layer asks of CUDA, without a CUDA type. In a build without CUDA absent.cpp answers: no device, and
+// everything else throws. Handles are cudaStream_t and cudaEvent_t.
+#pragma once
+
+#include "base/handle.hpp"
+#include "device/convert.hpp"
+#include "device/part_count.hpp"
+
+#include "patchbench/device/buffer.hpp"
+#include "patchbench/device/device.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace pb::device::cuda {
+
+/// Devices, or why there are none.
+struct Discovery {
+    std::vector<DeviceInfo> devices;
+    std::string reason;
+};
+[[nodiscard]] Discovery discover();
+
+void select(int index);
+void synchronise(int index);
+[[nodiscard]] DeviceMemory memory(int index);
+[[nodiscard]] std::vector<LibraryVersion> versions();
+
+void destroy_stream(void* stream) noexcept;
+void destroy_event(void* event) noexcept;
+using StreamHandle = Handle<void*, destroy_stream>;
+using EventHandle = Handle<void*, destroy_event>;
+
+/// Does not synchronise with the default stream.
+[[nodiscard]] StreamHandle make_stream(int index);
+[[nodiscard]] EventHandle make_event(int index);
+void wait(void* stream, void* event);
+void synchronise_stream(void* stream);
+void record(void* event, void* stream);
+void synchronise_event(void* event);
+[[nodiscard]] double seconds_between(void* start, void* end);
+
+[[nodiscard]] std::byte* allocate(Memory memory, int index, size_t bytes);
+void release(Memory memory, std::byte* pointer) noexcept;
+void copy_to_device(void* device, const void* host, size_t bytes, void* stream);
+void copy_to_host(void* host, const void* device, size_t bytes, void* stream);
+void copy_on_device(void* to, const void* from, size_t bytes, void* stream);
+
+/// As the functions of convert.hpp and part_count.hpp, on views that were checked. The stream's device is selected for
+/// the launch.
+void samples_to_network(const BatchView& samples, const BatchView& network, const Conversion& conversion, void* stream);
+void network_to_samples(const BatchView& network, const BatchView& samples, const Conversion& conversion, void* stream);
+void count_not_finite(const BatchView& network, PartCount* counts, int64_t num_counts, void* stream);
+
+}  // namespace pb::device::cuda

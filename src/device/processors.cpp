@@ -1,0 +1,124 @@
+#include "device/processors.hpp"
+
+#include "device/kernel_text.hpp"
+
+#include "patchbench/device/device.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace pb::device {
+namespace {
+
+std::string machine_name() {
+    utsname names{};
+    return uname(&names) == 0 ? std::string(names.machine) + " processor" : "processor";
+}
+
+}  // namespace
+
+int64_t host_memory_bytes() { return find_bytes("/proc/meminfo", "MemTotal").value_or(0); }
+
+std::string instruction_set(const std::string& flags) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWidestFirst{
+        {{"amx_bf16", "AMX_BF16"},
+         {"avx512_bf16", "AVX512_BF16"},
+         {"avx512f", "AVX-512"},
+         {"avx2", "AVX2"},
+         {"avx", "AVX"},
+         {"sve2", "SVE2"},
+         {"sve", "SVE"},
+         {"asimd", "NEON"}}};
+    std::istringstream text(flags);
+    const std::set<std::string, std::less<>> words{std::istream_iterator<std::string>(text), {}};
+    for (const auto& [flag, name] : kWidestFirst)
+        if (words.contains(flag)) return std::string(name);
+    return "baseline";
+}
+
+DeviceInfo cpu_device() {
+    DeviceInfo info;
+    info.name = find_value("/proc/cpuinfo", "model name").value_or(machine_name());
+    const auto flags = find_value("/proc/cpuinfo", "flags");  // "Features" on ARM
+    info.capability = instruction_set(flags ? *flags : find_value("/proc/cpuinfo", "Features").value_or(""));
+    info.memory_bytes = host_memory_bytes();
+    return info;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<int> parse_number(const std::string& text) {
+    int number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && rest == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+std::vector<int> read_processors(const fs::path& file) {
+    std::string line;
+    std::ifstream stream(file);
+    std::getline(stream, line);
+    return parse_processors(line);
+}
+
+bool meet(const std::vector<int>& some, const std::vector<int>& others) {
+    return std::any_of(some.begin(), some.end(),
+                       [&](int one) { return std::find(others.begin(), others.end(), one) != others.end(); });
+}
+
+}  // namespace
+
+std::vector<int> parse_processors(const std::string& text) {
+    constexpr int kMost = 1 << 20;  // a hostile range must not fill the memory
+    std::vector<int> processors;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const size_t dash = part.find('-');
+        const auto begin = parse_number(part.substr(0, dash));
+        const auto end = dash == std::string::npos ? begin : parse_number(part.substr(dash + 1));
+        if (!begin || !end || *begin < 0 || *end > kMost) return {};
+        for (int processor = *begin; processor <= *end; ++processor) processors.push_back(processor);
+    }
+    return processors;
+}
+
+std::vector<int> ProcessorLayout::processors() const { return read_processors(sys_ / "devices/system/cpu/online"); }
+
+std::vector<int> ProcessorLayout::cores_of(const std::vector<int>& processors) const {
+    std::set<int> cores;
+    for (const int processor : processors) {
+        const fs::path folder = sys_ / "devices/system/cpu" / fmt::format("cpu{}", processor) / "topology";
+        const auto siblings = read_processors(folder / "thread_siblings_list");
+        cores.insert(siblings.empty() ? processor : *std::min_element(siblings.begin(), siblings.end()));
+    }
+    return {cores.begin(), cores.end()};
+}
+
+std::vector<int> ProcessorLayout::memory_nodes_of(const std::vector<int>& processors) const {
+    std::vector<int> nodes;
+    for (const int node : read_processors(sys_ / "devices/system/node/online")) {
+        const fs::path folder = sys_ / "devices/system/node" / fmt::format("node{}", node);
+        if (meet(processors, read_processors(folder / "cpulist"))) nodes.push_back(node);
+    }
+    return nodes;
+}
+
+std::optional<int> ProcessorLayout::memory_node_of_device(const std::string& pci_bus_id) const {
+    const auto node = find_number(sys_ / "bus/pci/devices" / pci_bus_id / "numa_node");
+    if (!node || *node < 0) return std::nullopt;  // -1: the firmware does not say
+    return static_cast<int>(*node);
+}
+
+}  // namespace pb::device

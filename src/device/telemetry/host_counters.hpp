@@ -1,0 +1,54 @@
+// What the kernel (Linux) counts of this host: CPU time, steal time, waiting for cores, clocks, and the energy of its
+// processors. Whatever cannot be read is absent.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace pb::device {
+
+// What the kernel (Linux) has counted of this host so far: CPU time, steal time, waiting for cores, clocks. Differences
+// of two readings say what went on between them. Whatever cannot be read is absent.
+
+struct HostLoadFiles {
+    std::filesystem::path stat;      // as /proc/stat
+    std::filesystem::path pressure;  // as /proc/pressure/cpu
+    std::filesystem::path cpus;      // as /sys/devices/system/cpu
+};
+
+struct HostLoad {
+    std::optional<double> cpu_s;       // everything that ran, all cores
+    std::optional<double> steal_s;     // that the hypervisor gave to others, all cores
+    std::optional<double> pressure_s;  // in which something that could run waited
+    std::optional<double> clock_mhz;   // mean of the first cores, now
+};
+
+[[nodiscard]] HostLoad read_host_load(const HostLoadFiles& files);
+
+// Energy of this host's processors, where the kernel counts it (Linux powercap, intel-rapl; AMD processors too). The
+// counters wrap and, on most systems, only root may read them.
+
+class ProcessorEnergy {
+  public:
+    /// Opens the zones `intel-rapl:<n>` of `folder` that are called package-<n>. Psys and parts of a package are left
+    /// out: they would be counted twice.
+    explicit ProcessorEnergy(const std::filesystem::path& folder);
+
+    /// Joules since construction, of all packages together; none when there is no package or one cannot be read. To be
+    /// called at least once each time a counter wraps (minutes).
+    [[nodiscard]] std::optional<double> joules();
+
+  private:
+    struct Package {
+        std::filesystem::path counter;
+        int64_t range_uj = 0;
+        int64_t last_uj = 0;
+    };
+    std::vector<Package> packages_;
+    bool readable_ = true;
+    double total_uj_ = 0;
+};
+
+}  // namespace pb::device

@@ -1,0 +1,249 @@
+#include "engine/native/passes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pb::engine::native {
+
+namespace {
+
+size_t step_that_makes(const std::vector<network::Step>& steps, size_t map) {
+    return static_cast<size_t>(std::ranges::find(steps, map, &network::Step::last) - steps.begin());
+}
+
+}  // namespace
+
+Bands::Bands(Network& network, const network::BandSchedule& schedule)
+    : network_(network),
+      schedule_(schedule),
+      memory_(network::plan_bands(schedule)),
+      origin_(schedule.origin_in(network.graph())),
+      calls_(make_calls()),
+      buffer_({}, static_cast<size_t>(memory_.arena.bytes + network.scratch_bytes())),
+      maps_(origin_.size()) {
+    place_.scratch = network.scratch_in(static_cast<std::byte*>(buffer_.pointer()) + memory_.arena.bytes);
+    place_.maps.resize(network.graph().size());
+}
+
+std::vector<Bands::Call> Bands::make_calls() const {
+    const network::Graph& graph = schedule_.graph();
+    const std::vector<network::Step> steps = network::steps_of(graph, network::kNativePath.fusing);
+    std::vector<Call> calls;
+    for (const network::Step& step : steps) {
+        const size_t own = step_that_makes(network_.steps(), origin_[step.last]);
+        const bool is_one = network_.steps()[own].first == origin_[step.first];
+        Call call{.step = step, .reads = network::maps_read(graph, step), .steps = {own}, .last_reads = {}};
+        if (!is_one) call.steps = {step_that_makes(network_.steps(), origin_[step.first]), own};
+        calls.push_back(std::move(call));
+    }
+    const auto last_readers = network::last_readers_of(graph, steps);
+    for (size_t i = 0; i < memory_.maps.size(); ++i)
+        if (memory_.maps[i].block) calls[last_readers[i]].last_reads.push_back(i);
+    return calls;
+}
+
+float* Bands::block(size_t number) const { return block_in(buffer_.pointer(), memory_.arena, number); }
+
+Map Bands::map_at(int64_t step, size_t operation) const {
+    const network::BandMap& planned = memory_.maps[operation];
+    Map map = network_.map_of(origin_[operation], 1, schedule_.shape().image);
+    map.made = schedule_.made(step, operation);
+    if (!planned.block) return map;
+    map.rows.values = block(*planned.block);
+    map.rows.places = planned.places;
+    map.rows.first = planned.is_ring ? 0 : schedule_.held(step, operation).begin;
+    return map;
+}
+
+void Bands::run(int64_t step, const void* in, void* out) {
+    for (size_t i = 0; i < maps_.size(); ++i) maps_[i] = map_at(step, i);
+    const size_t output = schedule_.graph().output();
+    const Range finished = schedule_.made(step, output);
+    maps_[output].rows.values = static_cast<float*>(out);
+    maps_[output].rows.first = finished.begin;
+    maps_[output].rows.places = std::max<int64_t>(1, finished.size());
+    bring(step, 0);
+    take(schedule_.made(step, 0), static_cast<const float*>(in));
+    for (size_t s = 0; s < calls_.size(); ++s) {
+        const size_t made = calls_[s].step.last;
+        bring(step, made);
+        if (schedule_.made(step, made).size() > 0) run(calls_[s]);
+        for (const size_t map : calls_[s].last_reads) keep(step, map);
+        tell_layer(static_cast<int64_t>(s) + 1, std::ssize(calls_));
+    }
+}
+
+void Bands::run(const Call& call) {
+    for (const size_t map : call.reads) place_.maps[origin_[map]] = maps_[map];
+    place_.maps[origin_[call.step.first]] = place_.maps[origin_[call.step.last]] = maps_[call.step.last];
+    for (const size_t step : call.steps) network_.run_step(step, place_);
+}
+
+void Bands::take(const Range& rows, const float* in) {
+    const MapRows<float>& input = maps_.front().rows;
+    for (int64_t y = rows.begin; y < rows.end; ++y)
+        std::copy_n(in + (y - rows.begin) * input.row_floats, input.row_floats, input.row(0, y));
+}
+
+void Bands::bring(int64_t step, size_t operation) {
+    const network::BandMap& planned = memory_.maps[operation];
+    if (!planned.kept_block || step == 0) return;
+    const MapRows<float>& rows = maps_[operation].rows;
+    std::copy_n(block(*planned.kept_block), schedule_.kept(step - 1, operation).size() * rows.row_floats, rows.values);
+}
+
+void Bands::keep(int64_t step, size_t operation) {
+    const network::BandMap& planned = memory_.maps[operation];
+    if (!planned.kept_block) return;
+    const MapRows<float>& rows = maps_[operation].rows;
+    const Range kept = schedule_.kept(step, operation);
+    if (kept.size() > 0)
+        std::copy_n(rows.row(0, kept.begin), kept.size() * rows.row_floats, block(*planned.kept_block));
+}
+
+namespace {
+
+constexpr int64_t tile_begin(int64_t row) { return row / network::kWinogradTile * network::kWinogradTile; }
+
+}  // namespace
+
+Slab::Slab(Network& network, const network::ExchangedSlab& slab)
+    : network_(network),
+      slab_(slab),
+      memory_(network::plan_exchanged(network.graph(), slab)),
+      buffer_({}, static_cast<size_t>(memory_.arena.bytes + network.scratch_bytes())) {
+    place_.scratch = network.scratch_in(static_cast<std::byte*>(buffer_.pointer()) + memory_.arena.bytes);
+    place_.maps.reserve(network.graph().size());
+    for (size_t i = 0; i < network.graph().size(); ++i) place_.maps.push_back(map_at(i));
+}
+
+Map Slab::map_at(size_t operation) const {
+    Map map = network_.map_of(operation, 1, slab_.shape().image);
+    map.made = slab_.owned(operation);
+    map.rows.first = memory_.rows[operation].begin;
+    map.rows.places = memory_.rows[operation].size();
+    if (const auto block = memory_.block_of[operation])
+        map.rows.values = block_in(buffer_.pointer(), memory_.arena, *block);
+    return map;
+}
+
+void Slab::run(const void* in, void* out, RowExchange* exchange) {
+    place_.maps.front().rows.values = static_cast<float*>(const_cast<void*>(in));  // which no step writes
+    place_.maps[network_.graph().output()].rows.values = static_cast<float*>(out);
+    in_flight_.reset();
+    for (size_t step = 0; step < network_.steps().size(); ++step) {
+        if (reads(step, in_flight_)) {
+            exchange->finish();
+            in_flight_.reset();
+        }
+        run_step(step, exchange);
+    }
+}
+
+void Slab::run_step(size_t step, RowExchange* exchange) {
+    const size_t made = network_.steps()[step].last;
+    if (exchange == nullptr || !travels(made)) return compute(step, slab_.owned(made));
+    const Range above = tiles_sent(made, network::Side::above);
+    Range below = tiles_sent(made, network::Side::below);
+    below.begin = std::max(below.begin, above.end);  // a slab of one tile
+    compute(step, above);
+    compute(step, below);
+    if (in_flight_) exchange->finish();
+    exchange->start(border_rows(made, network::Side::above), border_rows(made, network::Side::below));
+    in_flight_ = made;
+    compute(step, {above.end, below.begin});
+}
+
+bool Slab::reads(size_t step, std::optional<size_t> map) const {
+    if (!map) return false;
+    const std::vector<size_t> read = network::maps_read(network_.graph(), network_.steps()[step]);
+    return std::find(read.begin(), read.end(), *map) != read.end();
+}
+
+bool Slab::travels(size_t operation) const {
+    const std::vector<size_t>& maps = slab_.travelling();
+    return std::binary_search(maps.begin(), maps.end(), operation);
+}
+
+void Slab::compute(size_t step, const Range& rows) {
+    if (rows.size() <= 0) return;
+    place_.maps[network_.steps()[step].last].made = rows;
+    network_.run_step(step, place_);
+}
+
+Range Slab::tiles_sent(size_t operation, network::Side to) const {
+    const Range owned = slab_.owned(operation), sent = slab_.sent(operation, to);
+    if (to == network::Side::above)
+        return {owned.begin, sent.size() == 0 ? owned.begin
+                                              : std::min(owned.end, tile_begin(sent.end - 1) + network::kWinogradTile)};
+    return {sent.size() == 0 ? owned.end : std::max(owned.begin, tile_begin(sent.begin)), owned.end};
+}
+
+BorderRows Slab::border_rows(size_t operation, network::Side side) const {
+    return {bytes_of(operation, slab_.sent(operation, side)), bytes_of(operation, slab_.received(operation, side))};
+}
+
+std::span<std::byte> Slab::bytes_of(size_t operation, const Range& rows) const {
+    if (rows.size() == 0) return {};
+    float* const first = place_.maps[operation].rows.row(0, rows.begin);
+    return {reinterpret_cast<std::byte*>(first), static_cast<size_t>(rows.size() * slab_.row_bytes(operation))};
+}
+
+Cropped::Cropped(Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected)
+    : network_(network),
+      windows_(crop, n, expected),
+      arena_(crop.place(n)),
+      buffer_({}, static_cast<size_t>(arena_.bytes + network.scratch_bytes())) {
+    place_.scratch = network.scratch_in(static_cast<std::byte*>(buffer_.pointer()) + arena_.bytes);
+    place_.maps.resize(network.graph().size());
+}
+
+Map Cropped::map_at(size_t operation, int64_t n, const Rect& core) const {
+    Map map = network_.map_of(operation, n, windows_.crop().window());
+    const auto &rows = windows_.crop().rows_of(core), &columns = windows_.crop().columns_of(core);
+    map.made = rows.made[operation];
+    map.columns = columns.made[operation];
+    const auto block = windows_.crop().memory().block_of[operation];
+    if (!block) {
+        map.rows.places = map.h;
+        return map;
+    }
+    map.rows.values = block_in(buffer_.pointer(), arena_, *block);
+    map.rows.first = rows.held[operation].begin;
+    map.rows.places = rows.held[operation].size();
+    map.rows.first_column = columns.held[operation].begin;
+    map.rows.row_floats = columns.held[operation].size() * map.channels;
+    return map;
+}
+
+void Cropped::place_maps(const BatchView& in, const BatchView& out, const Rect& core) {
+    for (size_t i = 0; i < place_.maps.size(); ++i) place_.maps[i] = map_at(i, in.shape.n, core);
+    place_.maps.front().rows.values = static_cast<float*>(in.pointer);  // which no step writes
+    place_.maps[network_.graph().output()].rows.values = static_cast<float*>(out.pointer);
+}
+
+void Cropped::run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
+    windows_.each(in, out, cores, [this](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
+        place_maps(some_in, some_out, core);
+        for (size_t step = 0; step < network_.steps().size(); ++step) network_.run_step(step, place_);
+    });
+}
+
+double Cropped::part_of(const network::Step& step) const {
+    const Map& map = place_.maps[step.last];
+    return static_cast<double>(map.made.size() * map.columns.size()) / static_cast<double>(map.h * map.w);
+}
+
+std::vector<StepTime> Cropped::run_by_steps(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
+    const auto timed = [this](const BatchView& some_in, const BatchView& some_out, const Rect& core, StepClock& clock) {
+        place_maps(some_in, some_out, core);
+        clock.start();
+        for (size_t step = 0; step < network_.steps().size(); ++step) {
+            network_.run_step(step, place_);
+            clock.add(network_.steps()[step], part_of(network_.steps()[step]));
+        }
+    };
+    return windows_.each_by_steps(in, out, cores, timed);
+}
+
+}  // namespace pb::engine::native

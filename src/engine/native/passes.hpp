@@ -1,0 +1,106 @@
+// The passes of a native network: over row bands, over a slab of rows, and over windows of which only the cores are
+// used.
+#pragma once
+
+#include "engine/native/network.hpp"
+#include "engine/progress.hpp"
+#include "engine/windows.hpp"
+#include "network/parts/band_memory.hpp"
+#include "network/parts/exchanged_slab.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+namespace pb::engine::native {
+
+// A band schedule with a native network: which rows lie where at each step, and the copies of those that stay. The
+// schedule may be that of the network with a late map (network/parts/band_schedule.hpp): then one operation of the
+// network is two of the schedule.
+
+class Bands final : public BandPass, public LayerReport {
+  public:
+    /// Both must outlive it. Throws OutOfMemory, and Error for the schedule of another network.
+    Bands(Network& network, const network::BandSchedule& schedule);
+
+    void run(int64_t step, const void* in, void* out) override;
+
+  private:
+    /// A step of the schedule's graph.
+    struct Call {
+        network::Step step;
+        std::vector<size_t> reads;  // maps of the schedule
+        std::vector<size_t> steps;  // of the network; the second one works on the result of the first, in its place
+        std::vector<size_t> last_reads;  // maps that no later call reads
+    };
+
+    [[nodiscard]] std::vector<Call> make_calls() const;
+    void run(const Call& call);
+    [[nodiscard]] Map map_at(int64_t step, size_t operation) const;
+    [[nodiscard]] float* block(size_t number) const;
+    /// Bring the rows of a map that were kept after the step before, and keep those that the next step needs.
+    void bring(int64_t step, size_t operation);
+    void keep(int64_t step, size_t operation);
+    void take(const Range& rows, const float* in);
+
+    Network& network_;
+    const network::BandSchedule& schedule_;
+    network::BandMemory memory_;
+    const std::vector<size_t>& origin_;  // by operation of the schedule: that of the network
+    std::vector<Call> calls_;
+    EngineBuffer buffer_;
+    std::vector<Map> maps_;  // by operation of the schedule
+    Workplace place_;
+};
+
+// A slab of an image with a native network: which rows lie where, which are computed first, and when the border rows
+// travel.
+
+/// The tiles at the borders of a map whose border rows travel are computed first. While their rows are on the way, the
+/// rows between them are computed.
+class Slab final : public SlabPass {
+  public:
+    /// Both must outlive it. Throws OutOfMemory.
+    Slab(Network& network, const network::ExchangedSlab& slab);
+
+    void run(const void* in, void* out, RowExchange* exchange) override;
+
+  private:
+    [[nodiscard]] Map map_at(size_t operation) const;
+    void run_step(size_t step, RowExchange* exchange);
+    [[nodiscard]] bool reads(size_t step, std::optional<size_t> map) const;
+    [[nodiscard]] bool travels(size_t operation) const;
+    void compute(size_t step, const Range& rows);
+    /// The tiles whose rows the neighbours need; no rows where there is no neighbour.
+    [[nodiscard]] Range tiles_sent(size_t operation, network::Side to) const;
+    [[nodiscard]] BorderRows border_rows(size_t operation, network::Side side) const;
+    [[nodiscard]] std::span<std::byte> bytes_of(size_t operation, const Range& rows) const;
+
+    Network& network_;
+    const network::ExchangedSlab& slab_;
+    network::ExchangedMemory memory_;
+    EngineBuffer buffer_;
+    Workplace place_;
+    std::optional<size_t> in_flight_;  // the map whose border rows are on the way
+};
+
+class Cropped final : public CropPass {
+  public:
+    /// `network` and `crop` must outlive it. Throws OutOfMemory.
+    Cropped(Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected);
+
+    void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) override;
+    [[nodiscard]] std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
+                                                     std::span<const Rect> cores) override;
+
+  private:
+    void place_maps(const BatchView& in, const BatchView& out, const Rect& core);
+    [[nodiscard]] Map map_at(size_t operation, int64_t n, const Rect& core) const;
+    [[nodiscard]] double part_of(const network::Step& step) const;
+
+    Network& network_;
+    AlikeWindows windows_;
+    network::Arena arena_;
+    EngineBuffer buffer_;
+    Workplace place_;
+};
+
+}  // namespace pb::engine::native

@@ -1,0 +1,74 @@
+// Files of networks, looked at, tried and opened. Engines in a process of their own run a network that the user brings,
+// and the engine torch TorchScript; an ONNX model of nothing but operations of a Graph runs in every engine of ours.
+#pragma once
+
+#include "network/card/find_card.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+#include "patchbench/network/network_shape.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb::engine {
+
+/// Whether the file is code, by its name: TorchScript (.pt), a package of PyTorch (.pt2) or Python (.py).
+[[nodiscard]] bool is_code(const std::filesystem::path& file);
+
+/// Whether the package of PyTorch in `file` (.pt2) is compiled by AOTInductor: LibTorch runs it. Another one is of
+/// torch.export, for Python alone. Throws UsageError for a file that is no archive. Runs nothing.
+[[nodiscard]] bool is_compiled_package(const std::filesystem::path& file);
+
+/// The engine that alone runs `file`, where its name does not say so; nothing for most files. Throws as
+/// is_compiled_package.
+[[nodiscard]] std::optional<EngineKind> sole_engine_of(const std::filesystem::path& file);
+
+/// Which network of the list the ONNX model or the weights (.pt) in `file` are for; nothing for another one. Throws
+/// UsageError for a file that should be an ONNX model and is none. Runs nothing.
+[[nodiscard]] std::optional<network::NetworkKind> known_network(const std::filesystem::path& file);
+
+/// Channels and noise level that the model may take, by its inputs and outputs. Throws UsageError where it takes or
+/// gives no single image: other than four axes, a fixed size, another type than float32.
+[[nodiscard]] std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path& file);
+
+/// The card of a model whose operations all are those of a Graph, with the range not looked for yet; else why it is
+/// none: "node '/body/Gelu' ('Gelu'): an operator that is not known here".
+struct LayersInFile {
+    std::optional<network::NetworkCard> card;
+    std::string obstacle;
+};
+
+/// Looks at the operations of the ONNX model in `file`; neither card nor obstacle for code. Runs nothing.
+[[nodiscard]] LayersInFile layers_in(const std::filesystem::path& file);
+
+/// A network whose file engines open. It has values where the card has layers. Throws UsageError where those are not
+/// the file's.
+[[nodiscard]] Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card);
+
+/// SHA-256 of the file; of an ONNX model whose weights lie in files beside it, of the digests of all of them. Throws
+/// UsageError where one cannot be read.
+[[nodiscard]] std::string digest_of_network(const std::filesystem::path& file);
+
+/// Whether an engine in a process of its own has its environment; others are always there.
+[[nodiscard]] bool is_installed(EngineKind engine);
+
+/// As candidates_in_onnx; of code, all that there are.
+[[nodiscard]] std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& file);
+
+/// Finds the card of the network in `file` by running it in the engine of `options`. Throws UsageError that names the
+/// file, and what making the engine throws.
+[[nodiscard]] network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options);
+
+/// Completes the card of a network with layers: finds its range. Throws likewise.
+[[nodiscard]] network::FoundCard try_layers(const std::filesystem::path& file, const network::NetworkCard& card,
+                                            const EngineOptions& options);
+
+// Which network a weights file is for, asked before a network is chosen. `load_weights` (patchbench/engine/weights.hpp)
+// then reads the file for that network.
+
+/// Reads the whole file. Throws UsageError as `load_weights` does.
+[[nodiscard]] network::NetworkKind network_in_file(const std::filesystem::path& file);
+
+}  // namespace pb::engine

@@ -1,0 +1,56 @@
+// Tensors of LibTorch: device, type and memory format, the memory of the engines in which those on the CPU lie
+// (engine/counting_memory.hpp), and the number of threads of operators.
+#pragma once
+
+#include "engine/counting_memory.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/MemoryFormat.h>
+#include <c10/core/TensorOptions.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace pb::engine::torch_engine {
+
+/// To be called before the first tensor is made; a second call has no effect. `memory` outlives the last tensor.
+void put_tensors_into(CountingMemory& memory);
+
+/// Null before put_tensors_into().
+[[nodiscard]] CountingMemory* tensor_memory();
+
+/// As empty_allocator_cache.
+void empty_tensor_cache(DeviceId device);
+
+class Fusion;
+
+/// Device and element type, memory format of weights and activations, and the fusion of layers.
+struct Placement {
+    at::TensorOptions options;
+    at::MemoryFormat format = at::MemoryFormat::ChannelsLast;
+    std::shared_ptr<Fusion> fusion;  // null when layers run unfused
+};
+
+[[nodiscard]] Placement placement_of(const EngineOptions& options);
+
+[[nodiscard]] at::MemoryFormat memory_format(Layout layout);
+
+/// Strides of n, c, h and w of a dense tensor, in elements.
+[[nodiscard]] std::vector<int64_t> strides_of(const Shape& shape, Layout layout);
+
+/// The view as a tensor that owns nothing.
+[[nodiscard]] at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options);
+
+/// Runs work that calls LibTorch: with the threads and the errors of an engine.
+using Runner = std::function<void(const std::function<void()>&)>;
+
+/// Sets the number of threads of CPU operators that the calling thread runs from now on.
+void use_threads(int threads);
+
+/// Throws UsageError for options that a CPU does not support.
+void check_cpu_options(const EngineOptions& options);
+
+}  // namespace pb::engine::torch_engine

@@ -1,0 +1,129 @@
+#include "engine/windows.hpp"
+
+#include "base/engine_support.hpp"
+#include "network/graph_facts.hpp"
+#include "network/receptive_field.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace pb::engine {
+
+namespace {
+
+std::string text_of(const Shape& s) { return fmt::format("{} x {} x {} x {}", s.n, s.c, s.h, s.w); }
+
+void check_view(const ExpectedViews& expected, const BatchView& view, int64_t channels, const std::string& which) {
+    const int64_t alignment = expected.alignment;
+    const auto& s = view.shape;
+    const std::string where = "engine: the " + which + " of " + std::string(name_of(expected.kind)) + ", " + text_of(s);
+    require(view.pointer != nullptr, where + ", is nowhere");
+    require(s.n > 0 && s.h > 0 && s.w > 0, where + ", is empty");
+    require(s.c == channels, fmt::format("{}, should have {} channels", where, channels));
+    require(s.h % alignment == 0 && s.w % alignment == 0,
+            fmt::format("{}, should have extents that are multiples of {}", where, alignment));
+    require(view.dtype == expected.dtype, where + ", should be " + std::string(name_of(expected.dtype)));
+    require(view.layout == expected.layout, where + ", should be " + std::string(name_of(expected.layout)));
+    require(view.device == expected.device, where + ", is on another device than the network");
+}
+
+void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
+    constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
+    const int64_t widest = expected.widest_map;
+    if (shape.h <= kLimit / widest / shape.w) return;
+    throw IndexLimit(
+        fmt::format("engine: a window of {} x {} has 2^31 elements or more in the widest map of {} ({} channels): "
+                    "use windows of at most {} Mpixel",
+                    shape.h, shape.w, name_of(expected.kind), widest, kLimit / widest / 1'000'000));
+}
+
+}  // namespace
+
+ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
+    const auto with_options = [&](ExpectedViews views) {
+        views.dtype = storage_of(options.engine, options.precision);
+        views.layout = options.layout;
+        views.device = options.device;
+        return views;
+    };
+    if (const auto& card = weights.card; card && !card->layers)
+        return with_options({.kind = weights.kind(),
+                             .channels_in = card->channels + (card->sigma == network::SigmaInput::none ? 0 : 1),
+                             .channels_out = card->channels,
+                             .alignment = card->alignment,
+                             .widest_map = 1});
+    const network::Graph graph = weights.graph();
+    return with_options({.kind = weights.kind(),
+                         .channels_in = graph.channels_in(),
+                         .channels_out = graph.channels_out(),
+                         .alignment = network::alignment_of(graph),
+                         .widest_map = static_cast<int64_t>(network::widest_map_of(graph))});
+}
+
+void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out) {
+    check_view(expected, in, expected.channels_in, "input");
+    check_view(expected, out, expected.channels_out, "output");
+    require(in.shape.n == out.shape.n && in.shape.h == out.shape.h && in.shape.w == out.shape.w,
+            "engine: the input, " + text_of(in.shape) + ", and the output, " + text_of(out.shape) + ", do not match");
+    check_index_limit(expected, in.shape);
+}
+
+namespace {
+
+/// The windows from number `begin` on that have one core.
+Range alike_from(int64_t begin, std::span<const Rect> cores) {
+    const auto first = cores.begin() + begin;
+    const auto end = std::find_if(first, cores.end(), [&](const Rect& core) { return core != *first; });
+    return {begin, end - cores.begin()};
+}
+
+BatchView windows_of(const BatchView& view, const Range& windows) {
+    BatchView part = view;
+    part.pointer = static_cast<std::byte*>(view.pointer) +
+                   static_cast<size_t>(windows.begin) * (view.bytes() / static_cast<size_t>(view.shape.n));
+    part.shape.n = windows.size();
+    return part;
+}
+
+void add(const StepClock& clock, double weight, std::vector<StepTime>& sum) {
+    sum.resize(clock.times().size(), {.step = {}, .seconds = 0, .part = 0});
+    for (size_t i = 0; i < sum.size(); ++i) {
+        sum[i].step = clock.times()[i].step;
+        sum[i].seconds += clock.times()[i].seconds;
+        sum[i].part += weight * clock.times()[i].part;
+    }
+}
+
+}  // namespace
+
+void AlikeWindows::check(const BatchView& in, const BatchView& out, std::span<const Rect> cores) const {
+    check_views(expected_, in, out);
+    require(in.shape.n <= most_windows_ && in.shape.n == std::ssize(cores) &&
+                Extent{in.shape.h, in.shape.w} == crop_.window(),
+            "engine: windows that a cropped call was not made for");
+}
+
+void AlikeWindows::each(const BatchView& in, const BatchView& out, std::span<const Rect> cores, const Run& run) const {
+    check(in, out, cores);
+    for (Range windows; windows.end < in.shape.n;) {
+        windows = alike_from(windows.end, cores);
+        run(windows_of(in, windows), windows_of(out, windows), cores[static_cast<size_t>(windows.begin)]);
+    }
+}
+
+std::vector<StepTime> AlikeWindows::each_by_steps(const BatchView& in, const BatchView& out,
+                                                  std::span<const Rect> cores, const TimedRun& run) const {
+    std::vector<StepTime> sum;
+    each(in, out, cores, [&](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
+        StepClock clock;
+        run(some_in, some_out, core, clock);
+        add(clock, static_cast<double>(some_in.shape.n) / static_cast<double>(in.shape.n), sum);
+    });
+    return sum;
+}
+
+}  // namespace pb::engine

@@ -1,0 +1,44 @@
+// The functions that each file format provides: to open a file for reading, which open_image calls, and to write an
+// image, which save_image calls.
+#pragma once
+
+#include "base/atomic_file.hpp"
+#include "image/formats/random_access.hpp"
+#include "image/image_file.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pb::image {
+
+/// Returns the extension in lower case, for example ".png".
+[[nodiscard]] std::string extension_of(const std::filesystem::path& file);
+
+/// Whether an ICC profile describes gray. WebP has colours only, and cannot hold such a profile.
+[[nodiscard]] bool is_gray_profile(const std::vector<std::byte>& profile);
+
+using OpenedFile = std::unique_ptr<RandomAccessFile>;
+
+[[nodiscard]] std::unique_ptr<ImageFile> open_png(OpenedFile file);
+[[nodiscard]] std::unique_ptr<ImageFile> open_jpeg(OpenedFile file);
+[[nodiscard]] std::unique_ptr<ImageFile> open_tiff(OpenedFile file);
+/// As open_tiff, for any number of pages: those with the numbers `pages`, or all when there are none.
+[[nodiscard]] std::unique_ptr<ImageFile> open_tiff_stack(OpenedFile file, std::span<const int64_t> pages);
+[[nodiscard]] std::unique_ptr<ImageFile> open_npy(OpenedFile file);
+[[nodiscard]] std::unique_ptr<ImageFile> open_webp(OpenedFile file);
+[[nodiscard]] std::unique_ptr<ImageFile> open_bmp(OpenedFile file);
+
+/// These functions write the complete image to `file`; the caller commits it. The format must be able to hold the image
+/// (save_image checks this).
+void write_png(const ImageToSave& image, AtomicFile& file);
+void write_jpeg(const ImageToSave& image, AtomicFile& file);
+void write_webp(const ImageToSave& image, AtomicFile& file);
+void write_bmp(const ImageToSave& image, AtomicFile& file);
+void write_tiff(const ImageToSave& image, AtomicFile& file);
+void write_npy(const ImageToSave& image, AtomicFile& file);
+void write_raw(const ImageToSave& image, AtomicFile& file);
+
+}  // namespace pb::image

@@ -1,0 +1,63 @@
+// Conversion between the rows of a file, in which colour channels and alpha are interleaved, and images, which store
+// alpha separately.
+#pragma once
+
+#include "image/formats/random_access.hpp"
+#include "image/image_file.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace pb::image {
+
+/// A part of an interleaved row: `count` pixels of `channels` samples each.
+struct InterleavedRow {
+    const std::byte* samples = nullptr;
+    int64_t channels = 0;
+    int64_t count = 0;
+};
+
+/// Copies channels [first, first + num_channels) of `row` to dense pixels at `to`.
+void copy_channels(const InterleavedRow& row, size_t sample_bytes, int64_t first, int64_t num_channels, std::byte* to);
+
+/// A decoded image whose alpha is still interleaved with the colour channels. Decoders that can only decode whole files
+/// return it.
+struct InterleavedImage {
+    ImageInfo info;
+    std::vector<std::byte> samples;
+    [[nodiscard]] int64_t channels() const { return info.channels + (info.has_alpha ? 1 : 0); }
+    [[nodiscard]] size_t row_bytes() const {
+        return static_cast<size_t>(info.extent.w * channels()) * size_of(info.dtype);
+    }
+    [[nodiscard]] InterleavedRow row_part(int64_t y, int64_t x, int64_t count) const {
+        const size_t pixel_bytes = static_cast<size_t>(channels()) * size_of(info.dtype);
+        return {samples.data() + static_cast<size_t>(y) * row_bytes() + static_cast<size_t>(x) * pixel_bytes,
+                channels(), count};
+    }
+};
+
+[[nodiscard]] inline bool has_alpha(const ImageToSave& image) { return image.alpha.extent.pixels() > 0; }
+
+/// Makes interleaved rows from an image to be saved and its alpha.
+class InterleavingRows {
+  public:
+    explicit InterleavingRows(const ImageToSave& image);
+    [[nodiscard]] int64_t channels() const { return channels_; }
+    [[nodiscard]] size_t row_bytes() const { return row_.size(); }
+    /// Returns row y. The pointer is valid until the next call.
+    [[nodiscard]] const std::byte* row(int64_t y);
+
+  private:
+    const ImageToSave& image_;
+    int64_t channels_;
+    std::vector<std::byte> row_;
+};
+
+/// Throws Error unless `to` fits `part` of an image described by `info`, and `part` lies in the image.
+void check_read(const ImageInfo& info, const Rect& part, const MutablePixelView& to);
+
+/// Throws UsageError when `pixels` (floats), read from `part` of the file's image, contain NaN or infinity. The message
+/// names row, column and channel of the first one.
+void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels);
+
+}  // namespace pb::image

@@ -1,0 +1,184 @@
+#include "image/formats/png.hpp"
+
+#include "image/formats/decoded_file.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace pb::image {
+namespace {
+
+uint32_t big_endian(const std::byte* b) {
+    return std::to_integer<uint32_t>(b[0]) << 24U | std::to_integer<uint32_t>(b[1]) << 16U |
+           std::to_integer<uint32_t>(b[2]) << 8U | std::to_integer<uint32_t>(b[3]);
+}
+
+/// Returns the name of a chunk's metadata if it is lost, or an empty text. sRGB and its gAMA have no name because
+/// readers assume them. The other chunks without a name describe the pixels, which are kept.
+std::string name_of_lost(std::string_view type) {
+    if (type == "tEXt" || type == "zTXt" || type == "iTXt") return "text";
+    if (type == "tIME") return "time of change";
+    if (type == "cHRM" || type == "cICP") return "colour tags other than the profile";
+    return {};
+}
+
+}  // namespace
+
+PngChunks walk_png_chunks(const RandomAccessFile& file) {
+    constexpr uint64_t kSignatureBytes = 8;
+    constexpr uint64_t kFramingBytes = 12;  // length, type and CRC of a chunk
+    PngChunks chunks;
+    for (uint64_t offset = kSignatureBytes;;) {
+        std::array<std::byte, 8> head{};
+        file.read_at(offset, head);
+        const uint64_t length = big_endian(head.data());
+        if (length + kFramingBytes > file.size() - offset)
+            file.refuse_damaged(fmt::format("a chunk at byte {} reaches past the end", offset));
+        const std::string_view type(reinterpret_cast<const char*>(head.data()) + 4, 4);
+        if (type == "IEND") return chunks;
+        if (type == "IDAT") chunks.pixel_data_bytes += length;
+        if (std::string name = name_of_lost(type); !name.empty()) chunks.not_kept.push_back(std::move(name));
+        if (type == "acTL") chunks.is_animated = true;
+        if (type == "eXIf") {
+            chunks.exif.resize(length);
+            file.read_at(offset + head.size(), chunks.exif);
+        }
+        offset += length + kFramingBytes;
+    }
+}
+
+namespace {
+
+/// Decodes a file with libpng, once. The image has alpha also where the file has only a transparent colour (tRNS).
+class PngReader {
+  public:
+    explicit PngReader(const RandomAccessFile& file)
+        : file_(file),
+          png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, &error_, keep_png_error, ignore_png_warning)) {
+        if (png_ != nullptr) info_ = png_create_info_struct(png_);
+        if (info_ == nullptr) {
+            png_destroy_read_struct(&png_, nullptr, nullptr);
+            throw Error("libpng could not start: out of memory, or its library is of another version");
+        }
+        png_set_read_fn(png_, this, read_bytes);
+        png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    }
+    ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+    PngReader(const PngReader&) = delete;
+    PngReader& operator=(const PngReader&) = delete;
+
+    [[nodiscard]] ImageInfo read_header() {
+        run([this] {
+            png_read_info(png_, info_);
+            file_row_bytes_ = png_get_rowbytes(png_, info_);
+            expand();
+            passes_ = png_set_interlace_handling(png_);
+        });
+        const int bits = png_get_bit_depth(png_, info_);
+        const int colour = png_get_color_type(png_, info_);
+        if (bits < 8 && colour == PNG_COLOR_TYPE_GRAY)
+            file_.refuse(fmt::format("{}-bit gray samples are not supported", bits), "convert it to 8 bits");
+        return {{png_get_image_height(png_, info_), png_get_image_width(png_, info_)},
+                (colour & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1,
+                bits == 16 ? DType::u16 : DType::u8,
+                (colour & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0};
+    }
+
+    /// Refuses a size that the file's data cannot fill, before memory is allocated for it.
+    void check_size(uint64_t pixel_data_bytes) const {
+        constexpr uint64_t kDeflateRatio = 1032;  // largest compression ratio of deflate (zlib's technical details)
+        const uint64_t width = png_get_image_width(png_, info_);
+        const uint64_t height = png_get_image_height(png_, info_);
+        if (file_row_bytes_ * height / kDeflateRatio > pixel_data_bytes)
+            file_.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
+                                             height, width, pixel_data_bytes));
+    }
+
+    void read_metadata(ImageMetadata& metadata) {
+        png_charp name = nullptr;
+        png_bytep profile = nullptr;
+        png_uint_32 length = 0;
+        int ignored = 0;
+        run([&] { (void)png_get_iCCP(png_, info_, &name, &ignored, &profile, &length); });
+        const auto* bytes = reinterpret_cast<const std::byte*>(profile);
+        metadata.icc_profile.assign(bytes, bytes + length);
+        png_uint_32 x = 0;
+        png_uint_32 y = 0;
+        int unit = 0;
+        if (png_get_pHYs(png_, info_, &x, &y, &unit) == 0 || unit != PNG_RESOLUTION_METER) return;
+        metadata.x_resolution_per_m = x;
+        metadata.y_resolution_per_m = y;
+    }
+
+    void read_rows(InterleavedImage& image) {
+        auto* first = reinterpret_cast<png_bytep>(image.samples.data());
+        const size_t row_bytes = image.row_bytes();
+        const auto rows = static_cast<size_t>(image.info.extent.h);
+        run([&] {
+            png_read_update_info(png_, info_);
+            if (png_get_rowbytes(png_, info_) != row_bytes) png_error(png_, "rows have an unexpected length");
+            for (int pass = 0; pass < passes_; ++pass)
+                for (size_t y = 0; y < rows; ++y) png_read_row(png_, first + y * row_bytes, nullptr);
+            png_read_end(png_, nullptr);
+        });
+    }
+
+  private:
+    static void read_bytes(png_structp png, png_bytep to, size_t count) {
+        auto* self = static_cast<PngReader*>(png_get_io_ptr(png));
+        const auto got = self->file_.try_read_at(self->offset_, {reinterpret_cast<std::byte*>(to), count});
+        if (got != static_cast<int64_t>(count)) png_error(png, "the file ends early or cannot be read");
+        self->offset_ += count;
+    }
+
+    /// Configures libpng to return 8 or 16 bits in the machine's byte order, palettes as RGB, and a transparent colour
+    /// as alpha.
+    void expand() {
+        const int colour = png_get_color_type(png_, info_);
+        if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
+        if (png_get_valid(png_, info_, PNG_INFO_tRNS) != 0) png_set_tRNS_to_alpha(png_);
+        if (std::endian::native == std::endian::little) png_set_swap(png_);
+    }
+
+    template <class Code>
+    void run(const Code& code) {
+        if (!guarded(png_, code)) file_.refuse_damaged(error_.text);
+    }
+
+    const RandomAccessFile& file_;
+    PngError error_;
+    png_structp png_ = nullptr;
+    png_infop info_ = nullptr;
+    uint64_t offset_ = 0;
+    uint64_t file_row_bytes_ = 0;
+    int passes_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageFile> open_png(OpenedFile file) {
+    PngChunks chunks = walk_png_chunks(*file);
+    if (chunks.is_animated) file->refuse("it is an animation (more than one page)", "export one frame");
+    PngReader reader(*file);
+    const ImageInfo info = reader.read_header();
+    reader.check_size(chunks.pixel_data_bytes);
+    ImageMetadata metadata;
+    reader.read_metadata(metadata);
+    metadata.exif = std::move(chunks.exif);
+    metadata.not_kept = std::move(chunks.not_kept);
+    const auto decode = [](const RandomAccessFile& opened, InterleavedImage& image) {
+        PngReader rows(opened);
+        (void)rows.read_header();
+        rows.read_rows(image);
+    };
+    return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode);
+}
+
+}  // namespace pb::image

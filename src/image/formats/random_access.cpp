@@ -1,0 +1,77 @@
+#include "image/formats/random_access.hpp"
+
+#include "base/user_paths.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace pb::image {
+namespace {
+
+std::string reason_of(int code) { return std::generic_category().message(code); }
+
+}  // namespace
+
+RandomAccessFile::RandomAccessFile(const std::filesystem::path& file) : path_(file) {
+    // O_NONBLOCK: opening a named pipe must not block the program. The flag has no effect on regular files.
+    descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor_ < 0) require_descriptors(file);
+    if (descriptor_ < 0) refuse(reason_of(errno), "check the name and the permissions");
+    struct stat status {};
+    const bool known = ::fstat(descriptor_, &status) == 0;
+    const bool regular = known && S_ISREG(status.st_mode);
+    if (regular && status.st_size > 0) {
+        size_ = static_cast<uint64_t>(status.st_size);
+        return;
+    }
+    ::close(descriptor_);
+    if (regular) refuse("the file is empty", "write or copy it again");
+    if (known && S_ISDIR(status.st_mode)) refuse("it is a folder", "name an image file in it");
+    refuse("it is not a regular file", "name an image file");
+}
+
+RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
+
+int64_t RandomAccessFile::try_read_at(uint64_t offset, std::span<std::byte> bytes) const noexcept {
+    size_t total = 0;
+    while (total < bytes.size()) {
+        const ssize_t got =
+            ::pread(descriptor_, bytes.data() + total, bytes.size() - total, static_cast<off_t>(offset + total));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        total += static_cast<size_t>(got);
+    }
+    return static_cast<int64_t>(total);
+}
+
+void RandomAccessFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
+    const int64_t got = try_read_at(offset, bytes);
+    if (got < 0) refuse(fmt::format("reading failed at byte {}: {}", offset, reason_of(errno)), "check the disk");
+    if (static_cast<size_t>(got) < bytes.size())
+        refuse_damaged(fmt::format("it ends at byte {} but {} bytes are expected at {}",
+                                   offset + static_cast<uint64_t>(got), bytes.size(), offset));
+}
+
+std::vector<std::byte> RandomAccessFile::read_all() const {
+    std::vector<std::byte> bytes(size_);
+    read_at(0, bytes);
+    return bytes;
+}
+
+void RandomAccessFile::refuse(const std::string& what, const std::string& remedy) const {
+    throw UsageError("cannot read image " + path_.string() + ": " + what + "; " + remedy);
+}
+
+void RandomAccessFile::refuse_damaged(const std::string& what) const {
+    refuse("the file is damaged or truncated (" + what + ")", "copy or export it again");
+}
+
+}  // namespace pb::image

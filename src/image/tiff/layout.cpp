@@ -1,0 +1,205 @@
+#include "image/tiff/layout.hpp"
+
+#include "image/formats/exif.hpp"
+#include "image/tiff/tags.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace pb::image {
+namespace {
+
+uint16_t short_tag(TIFF* tiff, uint32_t tag, uint16_t otherwise) {
+    uint16_t value = otherwise;
+    return TIFFGetFieldDefaulted(tiff, tag, &value) == 1 ? value : otherwise;
+}
+
+DType sample_type(TIFF* tiff, const RandomAccessFile& file) {
+    const uint16_t bits = short_tag(tiff, TIFFTAG_BITSPERSAMPLE, 1);
+    const uint16_t format = short_tag(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
+    const bool is_unsigned = format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID;
+    const bool floats = format == SAMPLEFORMAT_IEEEFP;
+    if (is_unsigned && bits == 8) return DType::u8;
+    if (is_unsigned && bits == 16) return DType::u16;
+    if (is_unsigned && bits == 32) return DType::u32;
+    if (format == SAMPLEFORMAT_INT && bits == 16) return DType::i16;
+    if (floats && bits == 16) return DType::f16;
+    if (floats && bits == 32) return DType::f32;
+    if (floats && bits == 64) return DType::f64;
+    const char* kind = floats ? "float" : is_unsigned ? "unsigned" : "signed or complex";
+    file.refuse(fmt::format("{}-bit {} samples are not supported", bits, kind),
+                "convert it to 8, 16 or 32 bits unsigned, 16 bits signed, or 16, 32 or 64 bits float");
+}
+
+/// The number of colour channels that the photometric interpretation gives.
+int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
+    const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    const uint16_t photometric = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF);
+    switch (photometric) {
+        case PHOTOMETRIC_MINISWHITE:
+        case PHOTOMETRIC_MINISBLACK:
+            return 1;
+        case PHOTOMETRIC_RGB:
+        case PHOTOMETRIC_PALETTE:
+            return 3;
+        case PHOTOMETRIC_YCBCR:
+            if (compression == COMPRESSION_JPEG) return 3;
+            file.refuse("YCbCr samples are supported in JPEG compression only", "convert it to RGB");
+        case PHOTOMETRIC_SEPARATED:
+            file.refuse("it is a CMYK image", "convert it to RGB, with the printer's profile, first");
+        default:
+            file.refuse(fmt::format("its photometric interpretation ({}) is not supported", photometric),
+                        "convert it to gray or RGB");
+    }
+}
+
+void read_channels(TIFF* tiff, const RandomAccessFile& file, TiffLayout& layout) {
+    const bool palette = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_PALETTE;
+    layout.info.dtype = sample_type(tiff, file);
+    layout.info.channels = colour_channels(tiff, file);
+    layout.samples = short_tag(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    const int64_t colour_samples = palette ? 1 : layout.info.channels;
+    const int64_t extra = layout.samples - colour_samples;
+    if (extra < 0 || (palette && extra != 0))
+        file.refuse(fmt::format("it has {} samples a pixel", layout.samples),
+                    "keep gray or RGB, and one alpha channel at most");
+    layout.info.has_alpha = extra == 1;
+    if (extra > 1) layout.info.channels = layout.samples;  // all are bands, even the first ones
+    if (palette && layout.info.dtype != DType::u8) file.refuse("its palette is not of 8 bits", "convert it to RGB");
+    if (palette) layout.palette = read_tiff_palette(tiff, file);
+}
+
+void read_blocks(TIFF* tiff, TiffLayout& layout) {
+    uint32_t h = 0;
+    uint32_t w = 0;
+    layout.tiled = TIFFIsTiled(tiff) != 0;
+    if (layout.tiled) {
+        TIFFGetField(tiff, TIFFTAG_TILELENGTH, &h);
+        TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &w);
+    } else {
+        TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &h);
+        h = static_cast<uint32_t>(std::min<int64_t>(h, layout.info.extent.h));
+        w = static_cast<uint32_t>(layout.info.extent.w);
+    }
+    layout.block = {h, w};
+    layout.planar =
+        short_tag(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) == PLANARCONFIG_SEPARATE && layout.samples > 1;
+    if (h > 0 && w > 0) layout.blocks = {ceil_div(layout.info.extent.h, h), ceil_div(layout.info.extent.w, w)};
+}
+
+/// The largest number of decoded bytes per byte of the file.
+uint64_t largest_ratio(uint16_t compression) {
+    switch (compression) {
+        case COMPRESSION_NONE:
+            return 1;
+        case COMPRESSION_PACKBITS:
+            return 64;
+        case COMPRESSION_LZW:
+        case COMPRESSION_ADOBE_DEFLATE:
+        case COMPRESSION_DEFLATE:
+        case COMPRESSION_JPEG:
+            return 2048;
+        default:
+            return uint64_t{1} << 20U;
+    }
+}
+
+void check_size(const RandomAccessFile& file, const TiffLayout& layout, uint16_t compression) {
+    const Extent extent = layout.info.extent;
+    const uint64_t ratio = largest_ratio(compression);
+    const auto row_bytes =
+        static_cast<uint64_t>(extent.w) * static_cast<uint64_t>(layout.samples) * layout.sample_bytes();
+    if (row_bytes > ratio * file.size() || row_bytes * static_cast<uint64_t>(extent.h) > ratio * file.size())
+        file.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
+                                        extent.h, extent.w, file.size()));
+    constexpr int64_t kLargestTile = 65536;
+    const uint64_t block_bytes = static_cast<uint64_t>(layout.block.pixels()) * layout.pixel_bytes();
+    if (layout.tiled && (std::max(layout.block.h, layout.block.w) > kLargestTile ||
+                         (block_bytes > (uint64_t{1} << 28U) && block_bytes / 4 > layout.info.bytes())))
+        file.refuse_damaged(
+            fmt::format("its header says tiles of {}x{} px (height x width)", layout.block.h, layout.block.w));
+}
+
+}  // namespace
+
+int64_t TiffLayout::rows_of_block(int64_t block_row) const {
+    return tiled ? block.h : std::min(block.h, info.extent.h - block_row * block.h);
+}
+
+TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file) {
+    TiffLayout layout;
+    uint32_t h = 0;
+    uint32_t w = 0;
+    TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &h);
+    TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &w);
+    layout.info.extent = {h, w};
+    if (h == 0 || w == 0) file.refuse_damaged("its header says that it has no pixels");
+    const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    if (TIFFIsCODECConfigured(compression) == 0)
+        file.refuse(fmt::format("its compression ({}) is not known to this libtiff", compression),
+                    "save it with LZW or Deflate compression");
+    read_channels(tiff, file, layout);
+    read_blocks(tiff, layout);
+    if (layout.blocks.pixels() == 0) file.refuse_damaged("its header says that blocks have no pixels");
+    check_size(file, layout, compression);
+    layout.raw =
+        compression == COMPRESSION_NONE && short_tag(tiff, TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) == FILLORDER_MSB2LSB;
+    layout.byte_swapped = TIFFIsByteSwapped(tiff) != 0;
+    layout.white_is_zero = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_MINISWHITE;
+    const DType type = layout.info.dtype;
+    const bool can_invert =
+        layout.info.channels == 1 && (type == DType::u8 || type == DType::u16 || type == DType::f32);
+    if (layout.white_is_zero && !can_invert)
+        file.refuse("its photometric interpretation is white-is-zero, with samples for which that is not agreed",
+                    "convert it to black-is-zero");
+    // The decoder then returns strips and tiles as RGB for any subsampling.
+    if (compression == COMPRESSION_JPEG) TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    return layout;
+}
+
+ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
+    ImageMetadata metadata;
+    read_tiff_tags(tiff, layout.planar || !layout.palette.empty(), metadata);
+    uint32_t length = 0;
+    const std::byte* profile = nullptr;
+    if (TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &length, &profile) == 1)
+        metadata.icc_profile.assign(profile, profile + length);
+    const uint16_t unit = short_tag(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
+    const double per_metre = unit == RESUNIT_INCH ? 100 / 2.54 : 100;
+    float x = 0;
+    float y = 0;
+    const bool given =
+        TIFFGetField(tiff, TIFFTAG_XRESOLUTION, &x) == 1 && TIFFGetField(tiff, TIFFTAG_YRESOLUTION, &y) == 1;
+    if (given) metadata.tiff_resolution = TiffResolution{x, y, unit};
+    if (given && unit != RESUNIT_NONE && x > 0 && y > 0) {
+        metadata.x_resolution_per_m = x * per_metre;
+        metadata.y_resolution_per_m = y * per_metre;
+    }
+    const uint16_t orientation = short_tag(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
+    if (orientation > 1 && orientation <= 8) metadata.exif = make_orientation_exif(orientation);
+    const uint16_t* kinds = nullptr;
+    uint16_t num_extra = 0;
+    if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &num_extra, &kinds) == 1 && num_extra > 0)
+        metadata.premultiplied_alpha = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+    return metadata;
+}
+
+std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file) {
+    constexpr size_t kEntries = 256;
+    uint16_t* maps[3] = {nullptr, nullptr, nullptr};
+    if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &maps[0], &maps[1], &maps[2]) != 1)
+        file.refuse_damaged("a palette image without a colour map");
+    // The map holds 16-bit values by the specification, but some writers store 8-bit values.
+    bool eight_bits = true;
+    for (const uint16_t* map : maps) eight_bits &= *std::max_element(map, map + kEntries) < 256;
+    std::vector<uint8_t> palette;
+    for (size_t i = 0; i < kEntries; ++i)
+        for (const uint16_t* map : maps) palette.push_back(static_cast<uint8_t>(eight_bits ? map[i] : map[i] >> 8U));
+    return palette;
+}
+
+}  // namespace pb::image

@@ -1,0 +1,233 @@
+#include "image/tiff/tags.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+namespace pb::image {
+namespace {
+
+constexpr uint16_t kImageDescription = 270;
+constexpr uint16_t kGdalMetadata = 42112;
+constexpr uint16_t kGdalNodata = 42113;
+constexpr uint16_t kImageJCounts = 50838;
+constexpr uint16_t kImageJMetadata = 50839;
+
+struct KeptTag {
+    uint16_t number;
+    const char* name;
+    bool is_georeference = false;
+};
+
+/// Tag numbers and names from the documentation of TIFF 6, GeoTIFF 1.1 (OGC 19-008r4), GDAL, ImageJ
+/// and Micro-Manager.
+constexpr std::array<KeptTag, 24> kKept{{{269, "DocumentName"},
+                                         {kImageDescription, "ImageDescription"},
+                                         {271, "Make"},
+                                         {272, "Model"},
+                                         {285, "PageName"},
+                                         {306, "DateTime"},
+                                         {315, "Artist"},
+                                         {316, "HostComputer"},
+                                         {700, "XMP"},
+                                         {33432, "Copyright"},
+                                         {33550, "ModelPixelScale", true},
+                                         {33723, "IPTC"},
+                                         {33920, "IntergraphMatrix", true},
+                                         {33922, "ModelTiepoint", true},
+                                         {34264, "ModelTransformation", true},
+                                         {34735, "GeoKeyDirectory", true},
+                                         {34736, "GeoDoubleParams", true},
+                                         {34737, "GeoAsciiParams", true},
+                                         {kGdalMetadata, "GDAL_METADATA"},
+                                         {kGdalNodata, "GDAL_NODATA"},
+                                         {kImageJCounts, "IJMetadataByteCounts"},
+                                         {kImageJMetadata, "IJMetadata"},
+                                         {50844, "RPCCoefficient", true},
+                                         {51123, "MicroManagerMetadata"}}};
+
+/// Tags that describe how the pixels are stored, that read_tiff_metadata reads, or that name the program which wrote
+/// the file (305). Their loss is not reported.
+constexpr std::array<uint16_t, 10> kNotReported{305, 330, 347, 529, 530, 531, 532, 34675, 512, 519};
+
+const KeptTag* find_kept(uint16_t number) {
+    const auto* found =
+        std::find_if(kKept.begin(), kKept.end(), [&](const KeptTag& tag) { return tag.number == number; });
+    return found == kKept.end() ? nullptr : found;
+}
+
+TiffTag make_tag(uint16_t number, uint16_t type, uint32_t count, const void* values, size_t value_bytes) {
+    TiffTag tag{number, type, count, {}};
+    const auto* bytes = static_cast<const std::byte*>(values);
+    tag.values.assign(bytes, bytes + count * value_bytes);
+    return tag;
+}
+
+/// Reads a tag. `values` is empty when the file does not have it, or libtiff does not return it as bytes.
+TiffTag read_tag(TIFF* tiff, uint16_t number) {
+    const TIFFField* field = TIFFFindField(tiff, number, TIFF_ANY);
+    if (field == nullptr) return {};
+    const TIFFDataType type = TIFFFieldDataType(field);
+    if (type > TIFF_IFD) return {};  // 64-bit type: a classic TIFF cannot hold it
+    const auto value_bytes = static_cast<size_t>(std::max(TIFFDataWidth(type), 0));
+    if (TIFFFieldPassCount(field) != 0 && TIFFFieldReadCount(field) == TIFF_VARIABLE2) {
+        uint32_t count = 0;
+        const void* values = nullptr;
+        if (TIFFGetField(tiff, number, &count, &values) != 1 || values == nullptr) return {};
+        return make_tag(number, static_cast<uint16_t>(type), count, values, value_bytes);
+    }
+    const char* text = nullptr;
+    if (type != TIFF_ASCII || TIFFFieldPassCount(field) != 0 || TIFFGetField(tiff, number, &text) != 1) return {};
+    return make_tag(number, TIFF_ASCII, static_cast<uint32_t>(std::strlen(text)) + 1, text, 1);
+}
+
+std::string_view text_of(const TiffTag& tag) {
+    const std::string_view text(reinterpret_cast<const char*>(tag.values.data()), tag.values.size());
+    return text.substr(0, text.find('\0'));
+}
+
+void set_text(TiffTag& tag, const std::string& text) {
+    tag = make_tag(tag.number, TIFF_ASCII, static_cast<uint32_t>(text.size()) + 1, text.c_str(), 1);
+}
+
+std::optional<double> number_in(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    double value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+/// Removes one item such as "<Item name="STATISTICS_MEAN" sample="0">12.5</Item>". Returns false when there is none.
+bool take_out_statistics(TiffTag& tag) {
+    constexpr std::string_view kBegin = "<Item name=\"STATISTICS_";
+    constexpr std::string_view kEnd = "</Item>";
+    std::string text(text_of(tag));
+    bool any = false;
+    for (size_t begin = text.find(kBegin); begin != std::string::npos; begin = text.find(kBegin, begin)) {
+        const size_t end = text.find(kEnd, begin);
+        if (end == std::string::npos) break;
+        text.erase(begin, end + kEnd.size() - begin);
+        any = true;
+    }
+    if (any) set_text(tag, text);
+    return any;
+}
+
+/// True for descriptions by tifffile and ImageJ, which state how the samples are arranged in the file.
+bool tells_arrangement(const TiffTag& tag) {
+    const std::string_view text = text_of(tag);
+    if (is_of_imagej(tag)) return true;
+    const bool has_shape = text.starts_with('{') && text.find("\"shape\": [") != std::string_view::npos;
+    return tag.number == kImageDescription && (has_shape || text.starts_with("ImageJ="));
+}
+
+std::string name_of_lost(TIFF* tiff, uint16_t number) {
+    if (number == TIFFTAG_EXIFIFD) return "EXIF";
+    if (number == TIFFTAG_GPSIFD) return "GPS position";
+    const TIFFField* field = TIFFFindField(tiff, number, TIFF_ANY);
+    const bool is_known = field != nullptr && !std::string_view(TIFFFieldName(field)).starts_with("Tag ");
+    return is_known ? TIFFFieldName(field) : fmt::format("tag {}", number);
+}
+
+void name_lost_tags(TIFF* tiff, ImageMetadata& metadata) {
+    const int count = TIFFGetTagListCount(tiff);
+    for (int i = 0; i < count; ++i) {
+        const auto number = static_cast<uint16_t>(TIFFGetTagListEntry(tiff, i));
+        const bool is_trivial = std::find(kNotReported.begin(), kNotReported.end(), number) != kNotReported.end();
+        const bool is_kept = std::any_of(metadata.tiff_tags.begin(), metadata.tiff_tags.end(),
+                                         [&](const TiffTag& tag) { return tag.number == number; });
+        if (!is_trivial && !is_kept) metadata.not_kept.push_back(name_of_lost(tiff, number));
+    }
+}
+
+/// Registers the tag with libtiff, which refuses to write unknown tags. libtiff keeps pointers to the names.
+void register_tag(TIFF* tiff, const TiffTag& tag) {
+    const KeptTag* kept = find_kept(tag.number);
+    require(kept != nullptr, "a TIFF tag that is not in the table was to be written");
+    const TIFFFieldInfo info{tag.number,
+                             TIFF_VARIABLE2,
+                             TIFF_VARIABLE2,
+                             static_cast<TIFFDataType>(tag.type),
+                             FIELD_CUSTOM,
+                             1,
+                             1,
+                             const_cast<char*>(kept->name)};
+    require(TIFFMergeFieldInfo(tiff, &info, 1) == 0, std::string("libtiff could not take the tag ") + kept->name);
+}
+
+}  // namespace
+
+void read_tiff_tags(TIFF* tiff, bool rearranged, ImageMetadata& metadata) {
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &metadata.tiff_compression);
+    metadata.tiff_big_endian = TIFFIsBigEndian(tiff) != 0;
+    for (const KeptTag& kept : kKept) {
+        TiffTag tag = read_tag(tiff, kept.number);
+        if (tag.values.empty()) continue;
+        if (tag.number == kGdalNodata) metadata.nodata = number_in(text_of(tag));
+        if (tag.number == kGdalMetadata && take_out_statistics(tag))
+            metadata.not_kept.emplace_back("GDAL's statistics");
+        if (!rearranged || !tells_arrangement(tag)) metadata.tiff_tags.push_back(std::move(tag));
+    }
+    name_lost_tags(tiff, metadata);
+}
+
+void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags) {
+    for (const TiffTag& tag : tags) {
+        const TIFFField* known = TIFFFindField(tiff.get(), tag.number, TIFF_ANY);
+        if (known == nullptr) register_tag(tiff.get(), tag);
+        const bool counted = known == nullptr || TIFFFieldPassCount(known) != 0;
+        const int status = counted ? TIFFSetField(tiff.get(), tag.number, tag.count, tag.values.data())
+                                   : TIFFSetField(tiff.get(), tag.number, tag.values.data());
+        if (status != 1) tiff.fail_writing();
+    }
+}
+
+std::string tiff_tag_name(uint16_t number) {
+    const KeptTag* kept = find_kept(number);
+    if (kept == nullptr) return fmt::format("tag {}", number);
+    return kept->is_georeference ? "GeoTIFF tags" : kept->name;
+}
+
+void drop_truncation(ImageMetadata& metadata) {
+    for (TiffTag& tag : metadata.tiff_tags) {
+        if (tag.number != kImageDescription) continue;
+        std::string text(text_of(tag));
+        for (const std::string_view entry : {"\"truncated\": true, ", ", \"truncated\": true"})
+            if (const size_t begin = text.find(entry); begin != std::string::npos) text.erase(begin, entry.size());
+        if (text != text_of(tag)) set_text(tag, text);
+    }
+}
+
+bool is_of_imagej(const TiffTag& tag) { return tag.number == kImageJCounts || tag.number == kImageJMetadata; }
+
+bool is_bound_to_stack(const TiffTag& tag) {
+    const bool is_ome = tag.number == kImageDescription && text_of(tag).find("<OME") != std::string_view::npos;
+    return is_ome || tells_arrangement(tag);
+}
+
+bool is_bound_to_extent(const TiffTag& tag) {
+    const KeptTag* kept = find_kept(tag.number);
+    return is_bound_to_stack(tag) || (kept != nullptr && kept->is_georeference);
+}
+
+std::string compression_name(uint16_t compression) {
+    const TIFFCodec* codec = TIFFFindCODEC(compression);
+    return codec == nullptr ? fmt::format("compression {}", compression) : fmt::format("{} compression", codec->name);
+}
+
+bool can_compress_again(uint16_t compression) {
+    constexpr std::array<uint16_t, 6> kLossless{COMPRESSION_LZW,      COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,
+                                                COMPRESSION_PACKBITS, COMPRESSION_ZSTD,          COMPRESSION_LZMA};
+    return std::find(kLossless.begin(), kLossless.end(), compression) != kLossless.end() &&
+           TIFFIsCODECConfigured(compression) != 0;
+}
+
+}  // namespace pb::image

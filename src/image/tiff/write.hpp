@@ -1,0 +1,50 @@
+// The choice between classic TIFF and BigTIFF, and TIFF files whose pixels other processes write.
+#pragma once
+
+#include "base/atomic_file.hpp"
+#include "image/formats/random_access.hpp"
+#include "image/image_file.hpp"
+#include "image/placed_image.hpp"
+
+#include <cstdint>
+
+namespace pb::image {
+
+/// True when the file must be a BigTIFF. Offsets in a classic TIFF have 32 bits; the margin is for directories and
+/// metadata.
+[[nodiscard]] constexpr bool needs_big_tiff(uint64_t pixel_bytes, uint64_t metadata_bytes) {
+    constexpr uint64_t kLimit = uint64_t{1} << 32U;
+    constexpr uint64_t kMargin = uint64_t{64} << 20U;
+    return pixel_bytes + metadata_bytes + kMargin > kLimit;
+}
+
+/// Returns TIFF's number of the compression.
+[[nodiscard]] uint16_t tag_of(Compression compression);
+/// Returns the compression of the input file where it is lossless, otherwise none. `metadata` may be null.
+[[nodiscard]] uint16_t same_compression(const ImageMetadata* metadata);
+
+class TiffHandle;
+/// Writes an image as strips into the current directory, with the compression of its metadata where that is lossless.
+/// The caller writes the directory.
+void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image);
+
+inline constexpr int64_t kTiffTile = 256;            // edge in pixels
+inline constexpr uint64_t kBigTiffHeaderBytes = 16;  // offset of the first tile
+
+/// Writes a BigTIFF of uncompressed tiles without their pixels. The pixels are a hole that begins at
+/// kBigTiffHeaderBytes and holds the tiles row by row. `metadata` may be null. Throws Error.
+void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file);
+
+/// The content of a TIFF except its pixels.
+struct TiffContent {
+    ImageInfo info;
+    const ImageMetadata* metadata = nullptr;
+    Compression compression = Compression::none;
+};
+
+/// Writes a copy of `placed`, a file of lay_out_tiff with its pixels, in which the tiles are compressed. Only one tile
+/// is in memory at a time. Differences of neighbouring samples are compressed (predictor). Every tile is read back and
+/// compared. Throws Error.
+void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, AtomicFile& file);
+
+}  // namespace pb::image

@@ -1,0 +1,206 @@
+#include "measure/study/recommendation.hpp"
+
+#include "measure/point_figures.hpp"
+#include "measure/study/point_groups.hpp"
+#include "measure/validity.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace pb::measure {
+
+namespace {
+
+enum class Standing : uint8_t { qualifies, not_measured, not_reached, not_valid, not_compared, seams_show };
+
+struct Candidate {
+    const record::PointTrace* trace;
+    const Summary* summary;
+    [[nodiscard]] double rate() const { return *summary->useful_mpx_per_s; }
+    /// The ends of the interval of the rate (work / pipeline_s), or the rate itself when there is no interval.
+    [[nodiscard]] double lowest_rate() const { return interval().low; }
+    [[nodiscard]] double highest_rate() const { return interval().high; }
+    [[nodiscard]] double memory() const {
+        return summary->allocated_peak_mib.value_or(std::numeric_limits<double>::infinity());
+    }
+
+  private:
+    [[nodiscard]] Interval interval() const {
+        return rate_interval(rate(), *summary).value_or(Interval{rate(), rate()});
+    }
+};
+
+using Candidates = std::vector<Candidate>;
+
+std::string text_of(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2g", value);
+    return text.data();
+}
+
+/// The tolerance applies before the output is rounded to its sample type. The seam error includes that rounding, so
+/// both are added.
+double seam_tolerance_of(const record::PointTrace& trace) {
+    return trace.point.settings.halo_tolerance + trace.verification.output_rounding;
+}
+
+Standing standing_of(const record::PointTrace& trace, const Summary& summary) {
+    if (summary.status == record::PointStatus::skipped || summary.status == record::PointStatus::interrupted)
+        return Standing::not_reached;
+    if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
+    if (summary.validity != Validity::valid || summary.verification != record::Verification::Outcome::passed)
+        return Standing::not_valid;
+    if (trace.num_patches == 1) return Standing::qualifies;  // a single patch has no seams
+    if (!summary.seam_error) return Standing::not_compared;
+    return visible_seams(trace) ? Standing::seams_show : Standing::qualifies;
+}
+
+/// Returns the candidate that needs least memory among those whose interval reaches that of the fastest.
+const Candidate& best_of(const Candidates& all) {
+    const auto slower = [](const Candidate& a, const Candidate& b) { return a.rate() < b.rate(); };
+    const Candidate& fastest = *std::max_element(all.begin(), all.end(), slower);
+    const Candidate* best = &fastest;
+    for (const auto& candidate : all)
+        if (candidate.highest_rate() >= fastest.lowest_rate() && candidate.memory() < best->memory()) best = &candidate;
+    return *best;
+}
+
+std::string why(const Candidate& best, const Candidates& all) {
+    if (all.size() == 1) return "the only verified point without visible seams";
+    const auto faster =
+        std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.rate() > best.rate(); });
+    const std::string of = fmt::format(" of {} verified points without visible seams", all.size());
+    if (faster == 0) return "the fastest" + of;
+    return "needs least memory of those whose interval reaches the fastest" + of;
+}
+
+/// Names other work that ran while points were measured, because it can change the order of their speeds.
+std::string caution(const Candidates& all) {
+    std::string first;
+    int64_t count = 0;
+    for (const Candidate& one : all) {
+        const std::string foreign = foreign_work_of(*one.trace);
+        if (foreign.empty()) continue;
+        if (count++ == 0) first = foreign;
+    }
+    if (count == 0) return "";
+    return fmt::format("; {} of them not measured alone ({}): measure again on a quiet machine to be sure", count,
+                       first);
+}
+
+class Group {
+  public:
+    Group(const PointGroup& group, const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries)
+        : summaries_(summaries) {
+        recommendation_.label = group.label;
+        for (const size_t member : group.members) add(traces[member], summaries[member]);
+    }
+
+    [[nodiscard]] bool is_empty() const { return num_measured_ == 0; }
+
+    [[nodiscard]] Recommendation decide() {
+        leave_out_short_halos();
+        if (qualified_.empty() || count(Standing::not_reached) > 0) {
+            recommendation_.reason = why_none();
+            return recommendation_;
+        }
+        const Candidate& best = best_of(qualified_);
+        recommendation_.point = best.summary->index;
+        recommendation_.point_label = unique_label(*best.summary);
+        recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
+        return recommendation_;
+    }
+
+  private:
+    void add(const record::PointTrace& trace, const Summary& summary) {
+        if (trace.point.settings.workload != config::Workload::tiles || summary.simulated) return;
+        recommendation_.points.push_back(summary.index);
+        const std::string& key = trace.point.key;
+        if (!key.empty() && !keys_.insert(key).second) return;  // a repeated point does not compete with itself
+        const Standing standing = standing_of(trace, summary);
+        ++counts_[static_cast<size_t>(standing)];
+        if (standing != Standing::not_measured && standing != Standing::not_reached) ++num_measured_;
+        if (standing == Standing::qualifies) qualified_.push_back({&trace, &summary});
+        if (standing == Standing::seams_show) {
+            least_seam_ = std::min(least_seam_, *summary.seam_error);
+            tolerance_ = seam_tolerance_of(trace);
+            short_halo_ = std::max(short_halo_, trace.point.halo.value_or(0));
+        }
+    }
+
+    /// Removes points with a halo whose seams show with another patch size. Their seams are invisible only because of
+    /// where they lie.
+    void leave_out_short_halos() {
+        const auto is_short = [&](const Candidate& one) {
+            return one.trace->num_patches > 1 && one.trace->point.halo.value_or(0) <= short_halo_;
+        };
+        num_hidden_ = static_cast<int64_t>(std::erase_if(qualified_, is_short));
+    }
+
+    [[nodiscard]] int64_t count(Standing standing) const { return counts_[static_cast<size_t>(standing)]; }
+
+    [[nodiscard]] std::string why_none() const {
+        std::string text;
+        const auto say = [&](int64_t number, const std::string& words) {
+            if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", number, words);
+        };
+        const auto add = [&](Standing standing, const std::string& words) { say(count(standing), words); };
+        if (count(Standing::not_reached) > 0)
+            return fmt::format("not finished: {} of {} points are still to be measured (--resume)",
+                               count(Standing::not_reached), recommendation_.points.size());
+        add(Standing::seams_show, "with visible seams (seam error from " + text_of(least_seam_) + " on, above " +
+                                      text_of(tolerance_) + "): take a larger halo");
+        say(num_hidden_, "with a halo whose seams show at another patch");
+        add(Standing::not_compared, "whose seams were not compared with full context");
+        add(Standing::not_valid, "not VALID, or not verified");
+        return "no point qualifies: " + text;
+    }
+
+    /// Returns the label as the tables show it: points with equal labels get their index as a suffix.
+    [[nodiscard]] std::string unique_label(const Summary& summary) const {
+        const auto same = std::count_if(summaries_.begin(), summaries_.end(),
+                                        [&](const Summary& other) { return other.label == summary.label; });
+        return same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
+    }
+
+    const std::vector<Summary>& summaries_;
+    Recommendation recommendation_;
+    std::set<std::string> keys_;
+    Candidates qualified_;
+    std::array<int64_t, 6> counts_{};
+    int64_t num_measured_ = 0;
+    double least_seam_ = std::numeric_limits<double>::infinity();
+    double tolerance_ = 0;
+    int64_t short_halo_ = -1;  // the largest halo whose seams show
+    int64_t num_hidden_ = 0;   // points removed only because of it
+};
+
+}  // namespace
+
+std::optional<double> visible_seams(const record::PointTrace& trace) {
+    const network::NetworkFacts& facts = trace.point.facts();
+    if (facts.is_bounded && trace.point.halo.value_or(0) >= facts.exact_halo) return std::nullopt;
+    const auto& error = trace.verification.seam_error;
+    return error && !(*error <= seam_tolerance_of(trace)) ? error : std::nullopt;
+}
+
+std::vector<Recommendation> recommend(const std::vector<record::PointTrace>& traces,
+                                      const std::vector<Summary>& summaries) {
+    require(traces.size() == summaries.size(), "recommend: every trace needs its summary");
+    std::vector<Recommendation> all;
+    for (const auto& points : group_points(traces, kCutting)) {
+        Group group(points, traces, summaries);
+        if (!group.is_empty()) all.push_back(group.decide());
+    }
+    return all;
+}
+
+}  // namespace pb::measure

@@ -1,0 +1,31 @@
+// Turns the forward calls of a point, and the counters of its devices and hosts, into figures of its summary.
+#pragma once
+
+#include "measure/summary.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace pb::measure {
+
+// Turns the forward calls of a point into the latency of a call.
+
+/// Returns a percentile if there are enough samples for it: at least one of them must lie beyond it.
+[[nodiscard]] std::optional<double> percentile(const std::vector<double>& samples, int percent);
+
+/// Fills the figures of a call, from the rank with the largest median: the others wait for it.
+void add_calls(const record::PointTrace& trace, Summary& summary);
+
+// Turns the counters of devices and hosts into figures of a point and into reasons against it.
+
+/// Fills the telemetry figures of a point. Needs at least one repetition.
+void add_telemetry(const record::PointTrace& trace, Summary& summary);
+
+/// Returns why the point cannot be compared, and what to do: a device throttled for more than 1 % of the time. Nothing
+/// when none throttled or none reported it.
+[[nodiscard]] std::optional<std::string> throttling_of(const record::PointTrace& trace);
+
+/// Returns warnings: other processes on a device, clocks held at the power limit.
+[[nodiscard]] std::vector<std::string> telemetry_notes(const record::PointTrace& trace);
+
+}  // namespace pb::measure

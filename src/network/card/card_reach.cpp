@@ -1,0 +1,219 @@
+#include "network/card/card_trials.hpp"
+
+#include "patchbench/base/shard.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace pb::network {
+
+namespace {
+
+constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
+constexpr int64_t kLargestPeriod = 64;
+constexpr int64_t kLeastFrame = 8;   // px: what is changed at the border of a window
+constexpr int64_t kFarthest = 1000;  // px: what a square window of the largest edge does not show
+
+class ReachSearch {
+  public:
+    ReachSearch(CardTrials& trials, int64_t base) : trials_(trials), base_(base) {}
+
+    /// Returns why the network is unbounded; nothing where it is bounded.
+    std::optional<std::string> run() {
+        if (!find_bounded_window())
+            return "any pixel of a window can change its middle: global statistics or attention";
+        if (!find_period())
+            return fmt::format("its output depends on where a pixel lies in the window, with no period of up to {} px",
+                               kLargestPeriod);
+        widen();
+        const int64_t halo = find_halo();
+        if (sees_beyond(halo))
+            return fmt::format(
+                "pixels beyond the windows of {} px that showed a halo of {} px change the middle of longer ones",
+                edge_, halo);
+        find_boxes();
+        card().radius = std::max(std::abs(low_), std::abs(high_));
+        card().halo = std::max(halo, halo_of_boxes_);
+        return std::nullopt;
+    }
+
+    /// Pixels by which the output is off its input, downwards or to the right.
+    [[nodiscard]] int64_t shift() const { return (low_ + high_) / 2; }
+
+  private:
+    [[nodiscard]] NetworkCard& card() const { return trials_.card; }
+    [[nodiscard]] int64_t alignment() const { return card().alignment; }
+
+    /// The middle of the window: a core of one alignment.
+    [[nodiscard]] Range middle() const {
+        const int64_t begin = edge_ / 2 / alignment() * alignment();
+        return {begin, begin + alignment()};
+    }
+
+    void set_edge(int64_t edge) {
+        edge_ = edge;
+        plain_ = trials_.run(noise_window(card(), {.extent = {edge, edge}}), {edge, edge});
+    }
+
+    /// How much the pixels farther than `distance` from the middle change the middle.
+    [[nodiscard]] double influence_beyond(int64_t distance) {
+        const Range core = middle();
+        const auto is_far = [&](int64_t place) {
+            return place < core.begin - distance || place >= core.end + distance;
+        };
+        const TrialWindow window{.extent = {edge_, edge_},
+                                 .changed = [&](int64_t y, int64_t x) { return is_far(y) || is_far(x); }};
+        const std::vector<float> changed = trials_.run(noise_window(card(), window), window.extent);
+        return trials_.difference(part(plain_, edge_, core), part(changed, edge_, core));
+    }
+
+    /// Rows and columns `range` of an output with extents of `edge`.
+    [[nodiscard]] std::vector<float> part(const std::vector<float>& output, int64_t edge, const Range& range) const {
+        std::vector<float> values;
+        values.reserve(static_cast<size_t>(card().channels * range.size() * range.size()));
+        for (int64_t c = 0; c < card().channels; ++c)
+            for (int64_t y = range.begin; y < range.end; ++y) {
+                const auto row = output.begin() + (c * edge + y) * edge;
+                values.insert(values.end(), row + range.begin, row + range.end);
+            }
+        return values;
+    }
+
+    /// A window whose frame does not change its middle.
+    bool find_bounded_window() {
+        for (const int64_t least : kReachEdges) {
+            const int64_t edge = base_ + round_up(std::max<int64_t>(0, least - base_), alignment());
+            if (least > kReachEdges.front() && !trials_.accepts({edge, edge})) return false;  // it may lack memory
+            set_edge(edge);
+            if (influence_beyond(middle().begin - std::max(kLeastFrame, alignment())) <= kVisible) return true;
+        }
+        return false;
+    }
+
+    /// Whether a window that begins `period` later gives the same output, `period` earlier. Both see as much around as
+    /// in the window whose frame changes nothing.
+    [[nodiscard]] bool has_period(int64_t period) {
+        const int64_t edge = edge_ + round_up(2 * period, alignment());
+        const int64_t begin = (edge_ / 2 + period + alignment() - 1) / alignment() * alignment();
+        const auto output = [&](int64_t origin) {
+            return trials_.run(noise_window(card(), {.extent = {edge, edge}, .row = origin, .column = origin}),
+                               {edge, edge});
+        };
+        const Range first{begin, begin + period}, second{begin - period, begin};
+        return trials_.difference(part(output(0), edge, first), part(output(period), edge, second)) <= kVisible;
+    }
+
+    bool find_period() {
+        for (const int64_t factor : {1, 2, 4, 8, 16, 32, 64, 3, 5, 6, 7, 9, 10, 12, 14, 20, 24, 28, 40, 48, 56}) {
+            const int64_t period = factor * alignment();
+            if (period > std::max(kLargestPeriod, alignment()) || !has_period(period)) continue;
+            card().alignment = period;
+            return true;
+        }
+        return false;
+    }
+
+    /// Makes room for a core of the alignment that is known now.
+    void widen() {
+        const int64_t needed = edge_ + 2 * alignment();
+        set_edge(base_ + round_up(std::max<int64_t>(0, needed - base_), alignment()));
+    }
+
+    [[nodiscard]] int64_t find_halo() {
+        int64_t low = -1, high = std::max<int64_t>(1, middle().begin / alignment());  // in alignments
+        while (high - low > 1) {
+            const int64_t tried = low + (high - low) / 2;
+            (influence_beyond(tried * alignment()) <= kVisible ? high : low) = tried;
+        }
+        return high * alignment();
+    }
+
+    /// Whether pixels beyond `halo`, but within kFarthest along one axis, change the middle of a long strip. A filter
+    /// with far holes looks bounded in a square window whose edge is within a hole.
+    [[nodiscard]] bool sees_beyond(int64_t halo) {
+        const int64_t length = base_ + round_up(2 * kFarthest, alignment());
+        return sees_beyond(halo, {base_, length}) || sees_beyond(halo, {length, base_});
+    }
+
+    [[nodiscard]] bool sees_beyond(int64_t halo, Extent extent) {
+        if (!trials_.accepts(extent)) return false;  // it may lack memory
+        const bool is_wide = extent.w > extent.h;
+        const int64_t begin = std::max(extent.h, extent.w) / 2 / alignment() * alignment();
+        const Range core{begin, begin + alignment()};
+        const TrialWindow changed{.extent = extent, .changed = [&](int64_t y, int64_t x) {
+                                      const int64_t place = is_wide ? x : y;
+                                      return place < core.begin - halo || place >= core.end + halo;
+                                  }};
+        const auto middle_of = [&](const TrialWindow& window) {
+            const std::vector<float> output = trials_.run(noise_window(card(), window), extent);
+            std::vector<float> values;
+            values.reserve(output.size());
+            for (size_t i = 0; i < output.size(); ++i) {
+                const auto pixel = static_cast<int64_t>(i) % extent.pixels();
+                const int64_t place = is_wide ? pixel % extent.w : pixel / extent.w;
+                if (place >= core.begin && place < core.end) values.push_back(output[i]);
+            }
+            return values;
+        };
+        return trials_.difference(middle_of({.extent = extent}), middle_of(changed)) > kVisible;
+    }
+
+    /// Changes single pixels of the middle.
+    void find_boxes() {
+        const int64_t last = alignment() - 1;
+        std::vector<std::pair<int64_t, int64_t>> phases{{0, 0}, {last, last}, {0, last}, {last / 2, last / 3}};
+        phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
+        for (const auto& [row, column] : phases) add_box(middle().begin + row, middle().begin + column);
+    }
+
+    void add_box(int64_t row, int64_t column) {
+        const TrialWindow window{.extent = {edge_, edge_},
+                                 .changed = [&](int64_t y, int64_t x) { return y == row && x == column; }};
+        const std::vector<float> output = trials_.run(noise_window(card(), window), window.extent);
+        double scale = card().range;
+        for (const float value : plain_) scale = std::max(scale, std::abs(double{value}));
+        for (size_t i = 0; i < output.size(); ++i) {
+            if (std::abs(double{output[i]} - double{plain_[i]}) <= kVisible * scale) continue;
+            const auto pixel = static_cast<int64_t>(i) % (edge_ * edge_);
+            add_changed(row, pixel / edge_);
+            is_changed_ = true;
+            add_changed(column, pixel % edge_);
+        }
+    }
+
+    /// An output at `made` that depends on the input at `read`: one axis. The core of `made` needs the pixels up to it.
+    void add_changed(int64_t read, int64_t made) {
+        low_ = is_changed_ ? std::min(low_, made - read) : made - read;
+        high_ = is_changed_ ? std::max(high_, made - read) : made - read;
+        const int64_t core = made / alignment() * alignment();
+        const int64_t distance = std::max(core - read, read - (core + alignment() - 1));
+        halo_of_boxes_ = std::max(halo_of_boxes_, round_up(std::max<int64_t>(0, distance), alignment()));
+    }
+
+    CardTrials& trials_;
+    int64_t base_;
+    int64_t edge_ = 0;
+    std::vector<float> plain_;    // output for the unchanged window of `edge_`
+    int64_t low_ = 0, high_ = 0;  // farthest outputs that a pixel changes, from its own place
+    bool is_changed_ = false;     // whether a pixel has changed an output
+    int64_t halo_of_boxes_ = 0;
+};
+
+}  // namespace
+
+void find_reach(CardTrials& trials, int64_t base, std::vector<std::string>& remarks) {
+    ReachSearch search(trials, base);
+    if (const auto reason = search.run()) {
+        remarks.push_back("its receptive field is unbounded: " + *reason);
+        return;
+    }
+    if (std::abs(search.shift()) >= 1)
+        remarks.push_back(
+            fmt::format("its output is shifted: what a pixel changes lies about {} px off it", search.shift()));
+}
+
+}  // namespace pb::network

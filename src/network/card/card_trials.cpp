@@ -1,0 +1,91 @@
+#include "network/card/card_trials.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pb::network {
+
+namespace {
+
+/// Uniform in [0,1), the same for the same place.
+double uniform_at(int64_t channel, int64_t row, int64_t column, uint64_t seed) {
+    uint64_t hash = seed;
+    for (const int64_t part : {channel, row, column}) {  // splitmix64
+        hash += static_cast<uint64_t>(part) + 0x9e3779b97f4a7c15;
+        hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+        hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+        hash ^= hash >> 31;
+    }
+    return static_cast<double>(hash >> 11) * 0x1p-53;
+}
+
+template <class ValueAt>
+std::vector<float> fill_window(const NetworkCard& card, const TrialWindow& window, ValueAt value_at) {
+    std::vector<float> values;
+    values.reserve(static_cast<size_t>(shape_of(card, window.extent).elements()));
+    for (int64_t c = 0; c < card.channels; ++c)
+        for (int64_t y = 0; y < window.extent.h; ++y)
+            for (int64_t x = 0; x < window.extent.w; ++x)
+                values.push_back(static_cast<float>(card.range * value_at(c, y, x)));
+    values.resize(static_cast<size_t>(shape_of(card, window.extent).elements()),
+                  static_cast<float>(card.range * window.sigma));
+    return values;
+}
+
+}  // namespace
+
+Shape shape_of(const NetworkCard& card, Extent extent) {
+    return {1, card.channels + (card.sigma == SigmaInput::none ? 0 : 1), extent.h, extent.w};
+}
+
+std::vector<float> noise_window(const NetworkCard& card, const TrialWindow& window) {
+    constexpr uint64_t kField = 1, kOther = 2;
+    return fill_window(card, window, [&](int64_t c, int64_t y, int64_t x) {
+        const bool is_changed = window.changed && window.changed(y, x);
+        const double value = uniform_at(c, y + window.row, x + window.column, is_changed ? kOther : kField);
+        return is_changed ? 0.5 + 0.5 * value : 0.6 * value;  // another mean, too
+    });
+}
+
+std::vector<float> scene_window(const NetworkCard& card, const TrialWindow& window, bool with_noise) {
+    constexpr uint64_t kNoise = 3;
+    const double width = with_noise ? window.sigma * std::sqrt(12.0) : 0;  // of a uniform distribution
+    return fill_window(card, window, [&](int64_t c, int64_t y, int64_t x) {
+        const double scene =
+            0.5 + 0.3 * std::sin(static_cast<double>(x + 5 * c) / 9) * std::cos(static_cast<double>(y) / 7);
+        return scene + width * (uniform_at(c, y, x, kNoise) - 0.5);
+    });
+}
+
+bool CardTrials::accepts(Extent extent) {
+    ++num_trials_;
+    last_refusal_ = try_window_(card, noise_window(card, {.extent = extent}), shape_of(card, extent)).refusal;
+    return last_refusal_.empty();
+}
+
+std::vector<float> CardTrials::run(const std::vector<float>& window, Extent extent) {
+    ++num_trials_;
+    TrialOutput output = try_window_(card, window, shape_of(card, extent));
+    if (!output.refusal.empty())
+        throw UsageError(
+            fmt::format("gives no image for a window of {} x {} px: {}", extent.h, extent.w, output.refusal));
+    return std::move(output.values);
+}
+
+double CardTrials::difference(const std::vector<float>& a, const std::vector<float>& b) const {
+    double scale = card.range, largest = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+        scale = std::max(scale, std::abs(double{a[i]}));
+        const double change = std::abs(double{a[i]} - double{b[i]});
+        if (std::isnan(change)) return std::numeric_limits<double>::infinity();
+        largest = std::max(largest, change);
+    }
+    return largest / scale;
+}
+
+}  // namespace pb::network

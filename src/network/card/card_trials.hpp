@@ -1,0 +1,67 @@
+// The trials of find_card.hpp: test images, windows that are run and outputs that are compared.
+#pragma once
+
+#include "network/card/find_card.hpp"
+
+#include "patchbench/base/shape.hpp"
+#include "patchbench/network/network_card.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace pb::network {
+
+// Test images of find_card.hpp: the value of a pixel follows from its place, so that shifted windows have equal pixels.
+
+/// Pixels of a window, counted from its first one, that hold other values than the field.
+using Changed = std::function<bool(int64_t row, int64_t column)>;
+
+struct TrialWindow {
+    Extent extent;
+    int64_t row = 0, column = 0;  // of its first pixel in the field
+    double sigma = 0.1;           // in [0,1] units
+    Changed changed = {};
+};
+
+/// Values in [0,1] times the card's range, as NCHW; where the card has a noise level, it is the last channel.
+[[nodiscard]] std::vector<float> noise_window(const NetworkCard& card, const TrialWindow& window);
+
+/// A smooth scene, with noise of standard deviation `window.sigma` where it is wanted.
+[[nodiscard]] std::vector<float> scene_window(const NetworkCard& card, const TrialWindow& window, bool with_noise);
+
+[[nodiscard]] Shape shape_of(const NetworkCard& card, Extent extent);
+
+/// A smaller change of the output, by its range, is taken for none: a tenth of the tolerance of the verification.
+inline constexpr double kVisible = 1e-5;
+
+class CardTrials {
+  public:
+    explicit CardTrials(const TryWindow& try_window) : try_window_(try_window) {}
+
+    NetworkCard card;  // what is known so far
+
+    [[nodiscard]] bool accepts(Extent extent);
+    [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
+
+    /// The output for `window`. Throws UsageError for a refusal: windows of this kind have been accepted before.
+    [[nodiscard]] std::vector<float> run(const std::vector<float>& window, Extent extent);
+
+    /// Largest difference by the range or by the largest value of `a`, whichever is larger; infinity for NaN.
+    [[nodiscard]] double difference(const std::vector<float>& a, const std::vector<float>& b) const;
+
+    [[nodiscard]] int64_t num_trials() const { return num_trials_; }
+
+  private:
+    const TryWindow& try_window_;
+    std::string last_refusal_;
+    int64_t num_trials_ = 0;
+};
+
+// The part of find_card.hpp that looks how far a network sees.
+
+/// Sets alignment (to the period of the network, where that is larger than the step of its extents), radius and halo of
+/// `trials.card`. `base`: extent of a window that is accepted. Adds to `remarks` why a network is unbounded, and a
+/// shift of its output.
+void find_reach(CardTrials& trials, int64_t base, std::vector<std::string>& remarks);
+
+}  // namespace pb::network

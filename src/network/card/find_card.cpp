@@ -1,0 +1,138 @@
+#include "network/card/find_card.hpp"
+
+#include "network/card/card_trials.hpp"
+#include "network/graph_facts.hpp"
+#include "network/receptive_field.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/shard.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace pb::network {
+
+namespace {
+
+constexpr std::array<int64_t, 9> kBaseEdges{64, 128, 256, 48, 56, 96, 112, 120, 240};
+constexpr int64_t kLargestAlignment = 64;
+constexpr double kTrialSigma = 0.1;
+
+/// The first window that the network accepts, with the channels of that candidate.
+int64_t find_base(CardTrials& trials, const std::vector<NetworkCard>& candidates) {
+    std::string first_refusal;
+    for (const NetworkCard& candidate : candidates) {
+        trials.card = candidate;
+        for (const int64_t edge : kBaseEdges) {
+            if (trials.accepts({edge, edge})) return edge;
+            if (first_refusal.empty()) first_refusal = trials.last_refusal();
+        }
+    }
+    throw UsageError(
+        fmt::format("gives no image for windows of {} px: {}", fmt::join(kBaseEdges, ", "), first_refusal));
+}
+
+void check_repeatable(CardTrials& trials, int64_t base) {
+    const TrialWindow window{.extent = {base, base}, .sigma = kTrialSigma};
+    const std::vector<float> first = trials.run(noise_window(trials.card, window), window.extent);
+    if (!std::ranges::all_of(first, [](float value) { return std::isfinite(value); }))
+        throw UsageError("gives values that are not finite");
+    const std::vector<float> second = trials.run(noise_window(trials.card, window), window.extent);
+    if (trials.difference(first, second) > kVisible)
+        throw UsageError("gives another output for the same window: export it in eval mode, without random numbers");
+}
+
+/// The smallest step by which both extents of an accepted window can grow.
+int64_t find_alignment(CardTrials& trials, int64_t base) {
+    for (int64_t step = 1; step <= std::min(base, kLargestAlignment); ++step)
+        if (base % step == 0 && trials.accepts({base + step, base + step}) && trials.accepts({base + step, base}) &&
+            trials.accepts({base, base + step}))
+            return step;
+    throw UsageError(fmt::format(
+        "takes windows of {0} x {0} px, but none that are up to {1} px larger: export it with dynamic height and width",
+        base, kLargestAlignment));
+}
+
+void look_at_sigma(CardTrials& trials, int64_t base, FoundCard& found) {
+    if (trials.card.sigma == SigmaInput::none) return;
+    const auto output = [&](double sigma) {
+        const TrialWindow window{.extent = {base, base}, .sigma = sigma};
+        return trials.run(noise_window(trials.card, window), window.extent);
+    };
+    if (trials.difference(output(0.02), output(0.2)) <= kVisible)
+        found.remarks.emplace_back("the noise level changes nothing in its output");
+}
+
+/// Root mean square of output - scene, in [0,1] units, for samples of which white is `range`.
+double error_with_range(CardTrials& trials, int64_t base, double range) {
+    NetworkCard card = trials.card;
+    card.range = range;
+    const TrialWindow window{.extent = {base, base}, .sigma = kTrialSigma};
+    const std::vector<float> scene = scene_window(card, window, false);
+    const std::vector<float> output = trials.run(scene_window(card, window, true), window.extent);
+    double sum = 0;
+    for (size_t i = 0; i < output.size(); ++i) sum += std::pow((double{output[i]} - double{scene[i]}) / range, 2);
+    return std::sqrt(sum / static_cast<double>(output.size()));
+}
+
+/// 255 for a network that takes noise away from samples of up to 255 and none from those of up to 1.
+double range_of(CardTrials& trials, int64_t base) {
+    constexpr double kLarge = 255, kDenoises = 0.8;
+    if (error_with_range(trials, base, 1) <= kTrialSigma) return 1;
+    return error_with_range(trials, base, kLarge) < kDenoises * kTrialSigma ? kLarge : 1;
+}
+
+}  // namespace
+
+FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow& try_window) {
+    CardTrials trials(try_window);
+    FoundCard found;
+    const int64_t base = find_base(trials, candidates);
+    check_repeatable(trials, base);
+    trials.card.alignment = find_alignment(trials, base);
+    look_at_sigma(trials, base, found);
+    trials.card.range = range_of(trials, base);
+    find_reach(trials, base, found.remarks);
+    check(trials.card);
+    found.card = trials.card;
+    found.num_trials = trials.num_trials();
+    return found;
+}
+
+NetworkCard card_of(const Graph& layers) {
+    constexpr int64_t kFarthestHalo = 8192;  // px
+    const int64_t in = layers.channels_in(), out = layers.channels_out();
+    const bool has_level = takes_sigma(layers);
+    if ((out != 1 && out != 3) || (in != out && !has_level))
+        throw UsageError(
+            fmt::format("takes {} channels and gives {}: an image has 1 or 3, and one more in the input where "
+                        "it is the noise level",
+                        in, out));
+    const int64_t halo = exact_halo_of(layers);
+    if (halo > kFarthestHalo)
+        throw UsageError(fmt::format("its layers see {} px on each side, more than {}", halo, kFarthestHalo));
+    return {.channels = out,
+            .sigma = has_level ? SigmaInput::channel : SigmaInput::none,
+            .alignment = alignment_of(layers),
+            .radius = receptive_radius_of(layers),
+            .halo = halo,
+            .layers = layers};
+}
+
+FoundCard find_range(const NetworkCard& card, const TryWindow& try_window) {
+    CardTrials trials(try_window);
+    trials.card = card;
+    FoundCard found;
+    const int64_t base = round_up(kBaseEdges.front(), card.alignment);
+    check_repeatable(trials, base);
+    look_at_sigma(trials, base, found);
+    trials.card.range = range_of(trials, base);
+    found.card = trials.card;
+    found.num_trials = trials.num_trials();
+    return found;
+}
+
+}  // namespace pb::network

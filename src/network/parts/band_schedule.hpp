@@ -1,0 +1,109 @@
+// Carried rows: what each step computes of an image that goes through a network in row bands, the rows that stay for
+// later steps, and the second copy of a map with which fewer stay.
+#pragma once
+
+#include "network/parts/computed_ranges.hpp"
+
+#include "patchbench/network/graph.hpp"
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace pb::network {
+
+// A network in which a map is made twice, so that carried rows take less memory.
+//
+// Note [Late maps]: DRUNet's first convolution makes 64 channels of 4, and its last one reads them again: with carried
+// rows 185 rows of them wait for all layers between. Where the rows of the input wait instead, and the convolution is
+// computed again when its rows are read, these are 4 channels. The kernel and the rows are the same, so native gets the
+// same bits; torch adds the copy in the convolution itself, and gets the same values within rounding.
+
+struct LateGraph {
+    Graph graph;
+    std::vector<size_t> origin;  // by operation of `graph`: the operation of the network that it is
+};
+
+/// Without a late map: each operation is its own origin.
+[[nodiscard]] LateGraph without_late_map(const Graph& graph);
+
+/// With a second copy of the first convolution of the input that has more channels than it and several readers: before
+/// the last of these, which reads the copy. None where there is no such convolution.
+[[nodiscard]] std::optional<LateGraph> with_late_map(const Graph& graph);
+
+// An image of any height through a network in row bands from top to bottom, each row of each map computed once: what
+// each step computes, and the rows that must stay in memory for later steps. Pure arithmetic.
+//
+// Note [Carried rows]: step by step the output grows by one band. Each map is computed as far as the output needs it
+// (computed_ranges.hpp), as if the image had no end: the first steps take rows of the input and make no output, and
+// most steps after them have the same shape. Rows that a reader needs again stay: a few of most maps, many of a map
+// that is summed or concatenated with one that is made much later. Bands and ranks do not change the bits of native,
+// because every tile lies where it lies in the whole image.
+
+struct BandShape {
+    Range rows;        // of the output
+    int64_t band = 0;  // rows of the output that a step makes, a multiple of the alignment
+    Extent image;      // of the input; multiples of the alignment
+    ComputedUnit unit = ComputedUnit::tile;
+
+    friend bool operator==(const BandShape&, const BandShape&) = default;
+};
+
+class BandSchedule {
+  public:
+    BandSchedule(const Graph& network, const BandShape& shape);
+    /// `computed`: the network, with or without a late map.
+    BandSchedule(const Graph& network, LateGraph computed, const BandShape& shape);
+
+    /// Operations are those of this graph: the network's, or one with a late map.
+    [[nodiscard]] const Graph& graph() const { return computed_graph_.graph; }
+    /// By operation of graph(): which one of `network` it is. Throws Error for another network than the schedule's.
+    [[nodiscard]] const std::vector<size_t>& origin_in(const Graph& network) const;
+    [[nodiscard]] const BandShape& shape() const { return shape_; }
+    [[nodiscard]] int64_t num_steps() const { return std::ssize(states_) - 1; }
+
+    /// Rows of an operation's map that are computed in a step; of operation 0 the rows of the input that it takes, of
+    /// the last operation those of the output that it makes.
+    [[nodiscard]] Range made(int64_t step, size_t operation) const;
+    /// Rows that are in memory during a step: those that it makes, and those kept from the steps before.
+    [[nodiscard]] Range held(int64_t step, size_t operation) const;
+    /// Rows that must be in memory after a step.
+    [[nodiscard]] Range kept(int64_t step, size_t operation) const;
+
+    /// Rows that all steps make of each map.
+    [[nodiscard]] const std::vector<Range>& computed() const { return computed_; }
+    /// Rows of the input, at most, that a step takes.
+    [[nodiscard]] int64_t most_input_rows() const;
+    /// Multiply-accumulates of all steps.
+    [[nodiscard]] double macs() const { return macs_; }
+    /// A step that computes most, in the middle of those that compute as much, and its part of a whole band of every
+    /// map: less than 1 only in images of few bands.
+    [[nodiscard]] int64_t busiest_step() const { return busiest_step_; }
+    [[nodiscard]] double busiest_part() const { return busiest_part_; }
+
+  private:
+    /// After a step, by operation: the first row that is not made yet, and the first one that is still needed.
+    struct State {
+        std::vector<int64_t> made_end, kept_begin;
+    };
+
+    [[nodiscard]] State state_at(int64_t output_end) const;
+    void release_rows(State& state) const;
+    void count_macs();
+    [[nodiscard]] const State& before(int64_t step) const { return states_[static_cast<size_t>(step)]; }
+    [[nodiscard]] const State& after(int64_t step) const { return states_[static_cast<size_t>(step) + 1]; }
+
+    Graph network_;
+    LateGraph computed_graph_;
+    BandShape shape_;
+    std::vector<Range> computed_;
+    std::vector<State> states_;  // the first one: before all steps
+    double macs_ = 0, busiest_part_ = 0;
+    int64_t busiest_step_ = 0;
+};
+
+/// The schedule that takes fewest `bytes`: of the network as it is, or with a late map.
+[[nodiscard]] BandSchedule smallest_schedule(const Graph& network, const BandShape& shape,
+                                             const std::function<int64_t(const BandSchedule&)>& bytes);
+
+}  // namespace pb::network

@@ -1,0 +1,202 @@
+#include "plan/memory_limit.hpp"
+
+#include "config/text.hpp"
+#include "network/native_layout.hpp"
+#include "plan/bands.hpp"
+#include "plan/prediction.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace pb::plan {
+
+namespace {
+
+double least_peak_mib(const Point& point) {
+    if (const auto needs = predict(point)) return needs->peak_mib;
+    const int64_t patch = point.settings.patch;
+    return peak_parts(point).peak(point.halo ? tile_grid(point).window().pixels() : patch * patch, 1) / kMiB;
+}
+
+int64_t weight_bytes_in(const Point& point, network::WinogradForm form) {
+    return network::native_weight_bytes(point.graph(), form, point.weight_sharers);
+}
+
+double weights_mib(const Point& point, int64_t tile) {
+    return static_cast<double>(weight_bytes_in(point, {tile})) / kMiB;
+}
+
+}  // namespace
+
+bool fits_limit(const Point& point) {
+    const auto limit = static_cast<double>(point.settings.memory_limit_mib);
+    return limit == 0 || least_peak_mib(point) <= limit;
+}
+
+void settle_winograd(Point& point) {
+    point.winograd_tile.reset();
+    if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
+    point.winograd_tile = network::kSmallWinogradTile;
+    if (!fits_limit(point)) return point.winograd_tile.reset();  // always in bf16, which has one size of tiles
+    note_small_tiles(point);
+}
+
+bool has_small_tiles(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    return settings.engine == EngineKind::native && settings.dtype == Precision::fp32 && settings.memory_limit_mib > 0;
+}
+
+void note_small_tiles(Point& point) {
+    point.tiles_note = fmt::format(
+        "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
+        "weights; about {} times the time",
+        point.settings.memory_limit_mib, weights_mib(point, network::kSmallWinogradTile),
+        weights_mib(point, network::kWinogradTile), kSmallTileCost);
+    point.notes.push_back(point.tiles_note);
+}
+
+int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
+
+network::WinogradForm winograd_form(const Point& point) {
+    return network::winograd_form(winograd_tile(point), point.settings.dtype);
+}
+
+int64_t weight_bytes(const Point& point) { return weight_bytes_in(point, winograd_form(point)); }
+
+int64_t scratch_bytes(const Point& point) {
+    return point.threads * network::native_scratch_bytes(point.graph(), winograd_form(point));
+}
+
+namespace {
+
+constexpr double kShareOfMemory = 0.5;    // of what the host has left; the rest is for images
+constexpr double kShareOfDevice = 0.8;    // of a GPU's memory; the rest is for libraries and what their allocator keeps
+constexpr double kTorchPrediction = 1.1;  // what engine torch may take by what is predicted; that of native is exact
+
+network::StripCut cut_of(const Point& point) {
+    return {point.graph(), round_up(point.source.extent.w, point.facts().alignment), computed_unit(point)};
+}
+
+/// The peak of a rank; with strips as wide as this.
+double peak_mib(Point point, std::optional<int64_t> columns) {
+    point.strip_columns = columns;
+    return predict(point).value().peak_mib;
+}
+
+/// What strips of the point are sure to take.
+double strip_mib(const Point& point, int64_t columns) {
+    return peak_mib(point, columns) * (point.settings.engine == EngineKind::torch ? kTorchPrediction : 1);
+}
+
+/// Cuts the point into as few strips as fit into `most_mib`. Returns false where no number of them fits; then the point
+/// has the narrowest.
+bool cut_to_fit(Point& point, double most_mib) {
+    point.strip_columns.reset();
+    if (peak_mib(point, {}) <= most_mib) return true;
+    const network::StripCut cut = cut_of(point);
+    int64_t fitting = cut.most_strips(), few = 1;
+    if (fitting == 1) return false;
+    const bool fits = strip_mib(point, cut.window_of(fitting)) <= most_mib;
+    while (fits && fitting - few > 1) {  // the memory grows with the width
+        const int64_t middle = few + (fitting - few) / 2;
+        (strip_mib(point, cut.window_of(middle)) <= most_mib ? fitting : few) = middle;
+    }
+    point.strip_columns = cut.window_of(fitting);
+    return fits;
+}
+
+double cost_of(const Point& point) { return strip_cost(point) * (point.winograd_tile ? kSmallTileCost : 1); }
+
+/// What the point takes at least, in the narrowest strips and in either form of Winograd's method.
+double least_mib(Point point) {
+    const auto narrowest_mib = [&] {
+        (void)cut_to_fit(point, 0);
+        return point.strip_columns ? strip_mib(point, *point.strip_columns) : peak_mib(point, {});
+    };
+    point.winograd_tile.reset();
+    const double usual = narrowest_mib();
+    if (!has_small_tiles(point)) return usual;
+    point.winograd_tile = network::kSmallWinogradTile;
+    return std::min(usual, narrowest_mib());
+}
+
+/// The cheaper one of the forms of Winograd's method that fit, each in the strips that it needs.
+void cut_cheapest(Point& point) {
+    Point small = point;
+    const bool fits = cut_to_fit(point, point.most_mib);
+    if (fits && !point.strip_columns) return;
+    small.winograd_tile = network::kSmallWinogradTile;
+    if (has_small_tiles(small) && cut_to_fit(small, point.most_mib) && (!fits || cost_of(small) < cost_of(point))) {
+        point = std::move(small);
+        note_small_tiles(point);
+    } else if (!fits) {
+        point.strip_columns.reset();
+    }
+}
+
+void note_strips(Point& point) {
+    if (!point.strip_columns) return;
+    point.notes.push_back(
+        fmt::format("halo = carried: {}, {:.3g} x the arithmetic, because bands of the whole width take {:.0f} MiB a "
+                    "rank and {:.0f} are allowed",
+                    strips_text(point), strip_cost(point), peak_mib(point, {}), point.most_mib));
+}
+
+}  // namespace
+
+double most_mib_of(const Point& point, const Topology& topology) {
+    if (point.settings.memory_limit_mib > 0) return static_cast<double>(point.settings.memory_limit_mib);
+    const bool on_gpu = point.device == DeviceKind::cuda;
+    double least = std::numeric_limits<double>::infinity();
+    for (const RankPlace& place : topology.ranks) {
+        const auto beside = std::ranges::count_if(topology.ranks, [&](const RankPlace& other) {
+            return other.node == place.node && (!on_gpu || other.device_uuid == place.device_uuid);
+        });
+        const double bytes = on_gpu ? kShareOfDevice * static_cast<double>(place.memory_bytes)
+                                    : kShareOfMemory * static_cast<double>(place.free_host_bytes);
+        if (bytes > 0) least = std::min(least, bytes / kMiB / static_cast<double>(beside));
+    }
+    return std::isinf(least) ? 0 : least;
+}
+
+std::vector<network::Strip> strips_of(const Point& point) {
+    const int64_t width = round_up(point.source.extent.w, point.facts().alignment);
+    return point.strip_columns ? cut_of(point).strips(*point.strip_columns)
+                               : std::vector<network::Strip>{{{0, width}, {0, width}}};
+}
+
+double strip_cost(const Point& point) {
+    const std::vector<network::Strip> strips = strips_of(point);
+    return static_cast<double>(std::ssize(strips) * strips.front().window.size()) /
+           static_cast<double>(strips.back().window.end);
+}
+
+void settle_memory(Point& point) {
+    point.strip_columns.reset();
+    if (!is_carried(point)) return settle_winograd(point);
+    point.winograd_tile.reset();
+    if (point.most_mib > 0) cut_cheapest(point);
+    note_strips(point);
+}
+
+void check_strips(const Point& point) {
+    const auto limit = static_cast<double>(point.settings.memory_limit_mib);
+    if (limit == 0 || peak_mib(point, point.strip_columns) <= limit) return;
+    throw Refused(fmt::format(
+        "halo = {}: takes {:.0f} MiB a rank, at least, in strips as narrow as they can be; memory_limit_mib "
+        "= {} allows less; choose that much, a smaller patch, or halo: exact",
+        config::format_setting(point.settings.halo), std::ceil(least_mib(point)), point.settings.memory_limit_mib));
+}
+
+std::string strips_text(const Point& point) {
+    if (!point.strip_columns) return "";
+    return fmt::format("{} strips of {} columns", strips_of(point).size(), *point.strip_columns);
+}
+
+}  // namespace pb::plan

@@ -1,0 +1,122 @@
+#include "report/export/csv.hpp"
+
+#include "config/text.hpp"
+#include "report/export/named_points.hpp"
+#include "report/export/study_columns.hpp"
+#include "report/metrics.hpp"
+
+#include <cctype>
+#include <cmath>
+#include <string_view>
+
+namespace pb::report {
+
+namespace {
+
+std::string quoted(const std::string& field) {
+    if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+    std::string text = "\"";
+    for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return text + "\"";
+}
+
+template <class Pick>
+std::string line_of(const CsvRow& row, Pick pick) {
+    std::string line;
+    for (const auto& cell : row) {
+        if (&cell != row.data()) line += ',';
+        line += quoted(pick(cell));
+    }
+    return line + "\n";
+}
+
+}  // namespace
+
+std::string csv_of(const CsvRow& header, const std::vector<CsvRow>& rows) {
+    std::string text = line_of(header, [](const auto& cell) { return cell.first; });
+    for (const auto& row : rows) text += line_of(row, [](const auto& cell) { return cell.second; });
+    return text;
+}
+
+std::string number_cell(const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? config::format_setting(*value) : "";
+}
+
+namespace {
+
+std::string joined(const std::vector<std::string>& parts) {
+    std::string all;
+    for (const auto& part : parts) all += (all.empty() ? "" : "; ") + part;
+    return all;
+}
+
+/// Adds the unit to the name: "patch" in px becomes patch_px. A range such as [0,1] is not added, and neither is a unit
+/// that the name already ends with.
+std::string column_of(const config::FieldName& field) {
+    std::string unit;
+    for (const char c : std::string_view(field.unit))
+        unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string key = field.key;
+    if (unit.empty() || unit[0] == '[' || key.ends_with("_" + unit)) return key;
+    return key + "_" + unit;
+}
+
+void add_identity(const record::PointTrace& trace, const measure::Summary& summary, const std::string& label,
+                  CsvRow& row) {
+    row.insert(row.end(), {{"key", summary.key},
+                           {"index", std::to_string(summary.index)},
+                           {"label", label},
+                           {"status", std::string(name_of(summary.status))},
+                           {"validity", std::string(name_of(summary.validity))},
+                           {"reasons", joined(summary.reasons)},
+                           {"measurements", std::to_string(record::num_measurements(trace))},
+                           {"reduction", trace.reduction},
+                           {"weights_source", trace.weights_source},
+                           {"weights_sha256", trace.weights_sha256},
+                           {"image_sha256", trace.image_sha256}});
+}
+
+void add_settled(const plan::Point& point, CsvRow& row) {
+    row.insert(row.end(), {{"settled.device", std::string(name_of(point.device))},
+                           {"settled.num_ranks", std::to_string(point.num_ranks)},
+                           {"settled.halo_px", integer_cell(point.halo)},
+                           {"settled.batch", integer_cell(point.batch)},
+                           {"settled.sigma", point.uses_sigma ? number_cell(point.sigma) : ""},
+                           {"settled.image_height_px", std::to_string(point.source.extent.h)},
+                           {"settled.image_width_px", std::to_string(point.source.extent.w)},
+                           {"settled.image_channels", std::to_string(point.source.channels)}});
+}
+
+CsvRow tidy_row(const record::PointTrace& trace, const measure::Summary& summary, const std::string& label) {
+    CsvRow row;
+    add_identity(trace, summary, label, row);
+    config::point_fields(trace.point.settings, [&](const config::FieldName& field, const auto& value) {
+        row.emplace_back(column_of(field), config::format_setting(value));
+    });
+    add_settled(trace.point, row);
+    row.emplace_back("slowest_rank", integer_cell(summary.slowest_rank));
+    row.emplace_back("allocated_peak_rank", integer_cell(summary.allocated_peak_rank));
+    for (const auto& metric : metrics()) row.emplace_back(metric.key, number_cell(metric.value(summary)));
+    return row;
+}
+
+CsvRow row_of(const NamedPoint& point, CsvStyle style) {
+    CsvRow row = style == CsvStyle::tidy ? tidy_row(point.trace(), point.summary(), point.label) : reference_row(point);
+    if (!point.source.empty()) row.insert(row.begin(), {"file", point.source});
+    return row;
+}
+
+}  // namespace
+
+std::string csv_text(std::span<const ResultsFile> files, CsvStyle style) {
+    if (style == CsvStyle::frameworks) return frameworks_text(files);
+    std::vector<CsvRow> rows;
+    for (const auto& point : named_points(files)) rows.push_back(row_of(point, style));
+    ResultsFile none;
+    none.sessions.emplace_back();
+    const RecordedPoint nothing;
+    const NamedPoint empty{files.size() > 1 ? "file" : "", "", &none, &nothing};
+    return csv_of(row_of(empty, style), rows);
+}
+
+}  // namespace pb::report

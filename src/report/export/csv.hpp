@@ -1,0 +1,50 @@
+// Writes tables as RFC 4180 text, and points as such a table for spreadsheets and data frames: results.csv and
+// `patchbench report --csv`.
+#pragma once
+
+#include "report/results/results_file.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pb::report {
+
+// Writes a table as RFC 4180 text, from rows that name their cells.
+
+/// Pairs of column and cell, in order. The header is the columns of a row without values, so header and rows always
+/// agree.
+using CsvRow = std::vector<std::pair<std::string, std::string>>;
+
+/// Returns the header and the rows; lines end with \n.
+[[nodiscard]] std::string csv_of(const CsvRow& header, const std::vector<CsvRow>& rows);
+
+// A number becomes the shortest text that reads back as the same number. It becomes empty when it is absent, NaN or
+// infinite.
+[[nodiscard]] std::string number_cell(const std::optional<double>& value);
+template <class Integer>
+[[nodiscard]] std::string integer_cell(const std::optional<Integer>& value) {
+    return value ? std::to_string(*value) : "";
+}
+
+// Writes points as a table for spreadsheets and data frames: results.csv and `patchbench report --csv`.
+
+/// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
+/// reproduces, for scripts that read those columns (docs/reading-results.md explains each). frameworks: the columns of
+/// the study that compares frameworks.
+enum class CsvStyle : uint8_t { tidy, reference, frameworks };
+
+constexpr auto enum_names(CsvStyle) {
+    return std::to_array<EnumName<CsvStyle>>(
+        {{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}, {CsvStyle::frameworks, "frameworks"}});
+}
+
+/// RFC 4180; lines end with \n. Each point is one row, in the order of the plan. A cell without a value is empty. With
+/// several files, the first column, `file`, names the file of the point.
+[[nodiscard]] std::string csv_text(std::span<const ResultsFile> files, CsvStyle style = CsvStyle::tidy);
+
+}  // namespace pb::report

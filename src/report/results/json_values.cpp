@@ -1,0 +1,115 @@
+#include "report/results/json_values.hpp"
+
+#include "config/text.hpp"
+#include "measure/summary_fields.hpp"
+#include "network/graph_text.hpp"
+#include "record/json_writer.hpp"
+#include "report/metrics.hpp"
+
+#include <algorithm>
+
+namespace pb::report {
+
+namespace {
+
+/// Turns "image.noise_sigma" into the JSON pointer /image/noise_sigma.
+record::Json::json_pointer place_of(const config::FieldName& field) {
+    std::string path = "/";
+    path += field.key;
+    std::replace(path.begin(), path.end(), '.', '/');
+    return record::Json::json_pointer(path);
+}
+
+}  // namespace
+
+record::Json setting_value(const std::string& value) { return value; }
+record::Json setting_value(int64_t value) { return value; }
+record::Json setting_value(uint64_t value) { return value; }
+record::Json setting_value(double value) { return value; }
+record::Json setting_value(bool value) { return value; }
+
+record::Json setting_value(const config::HaloSetting& value) {
+    if (value.kind == config::HaloSetting::Kind::pixels) return value.pixels;
+    return config::format_setting(value);
+}
+
+record::Json setting_value(const config::NetworkSetting& value) { return config::format_setting(value); }
+
+record::Json setting_value(const config::EngineSetting& value) { return config::format_setting(value); }
+
+record::Json setting_value(const config::CountSetting& value) {
+    if (!value.is_automatic()) return value.count;
+    return config::format_setting(value);
+}
+
+record::Json setting_value(const config::NoiseLevelSetting& value) {
+    if (!value.is_automatic()) return value.level;
+    return config::format_setting(value);
+}
+
+record::Json setting_value(const config::BatchSetting& value) {
+    if (!value.is_open()) return value.count;
+    return config::format_setting(value);
+}
+
+record::Json settings_json(const config::PointSettings& settings) {
+    record::Json all;
+    config::point_fields(settings, [&](const config::FieldName& field, const auto& value) {
+        all[place_of(field)] = setting_value(value);
+    });
+    return all;
+}
+
+record::Json settings_json(const config::StudySettings& settings) {
+    record::Json all;
+    config::study_fields(settings, [&](const config::FieldName& field, const auto& value) {
+        all[place_of(field)] = setting_value(value);
+    });
+    return all;
+}
+
+namespace {
+
+record::Json point_json(const plan::Point& point) {
+    record::Json all = settings_json(point.settings);
+    record::JsonWriter settled(all["settled"]);
+    record::settled_fields(settled, point);
+    if (const auto& card = point.settings.network.card) {
+        all["settled"]["network"] = network::to_text(*card);
+        if (card->layers) all["settled"]["layers"] = network::line_of(*card->layers);
+    }
+    if (point.relative) all["settled"]["network"] = network::to_text(*point.relative);
+    return all;
+}
+
+record::Json summary_json(const measure::Summary& summary) {
+    record::Json all = record::json_from(summary);
+    for (const auto& metric : metrics()) all[metric.key] = record::number(metric.value(summary));
+    return all;
+}
+
+}  // namespace
+
+record::Json json_of(const record::Environment& environment) { return record::json_from(environment); }
+
+record::Json json_of(const record::BatchSearch& search) { return record::json_from(search); }
+
+record::Json json_of(const record::PointTrace& trace, const measure::Summary& summary) {
+    record::Json line{{"type", "point"},
+                      {"key", summary.key},
+                      {"index", summary.index},
+                      {"label", summary.label},
+                      {"point", point_json(trace.point)}};
+    record::JsonWriter writer(line);
+    fields(writer, trace);
+    line["summary"] = summary_json(summary);
+    return line;
+}
+
+record::Json json_of(const measure::Verdict& verdict) {
+    return {{"verdict", name_of(verdict.validity)},
+            {"reasons", verdict.reasons},
+            {"exit_code", static_cast<int>(verdict.exit_code)}};
+}
+
+}  // namespace pb::report

@@ -1,0 +1,158 @@
+#include "report/results/jsonl_writer.hpp"
+
+#include "base/atomic_file.hpp"
+#include "base/user_paths.hpp"
+#include "report/results/json_values.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace pb::report {
+
+namespace {
+
+/// Returns one line. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes.
+std::string line_of(const record::Json& value) {
+    return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
+}
+
+/// Writes all of `text`. Returns false and leaves errno set when the system refuses.
+bool write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        text.remove_prefix(static_cast<size_t>(written));
+    }
+    return true;
+}
+
+/// Returns the time of the file's last change in UTC: 20260102T030405Z.
+std::string stamp_of(const std::filesystem::path& file) {
+    struct stat facts {};
+    if (::stat(file.c_str(), &facts) != 0) return "older";
+    std::tm utc{};
+    ::gmtime_r(&facts.st_mtime, &utc);
+    std::array<char, 32> text{};
+    return {text.data(), std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc)};
+}
+
+}  // namespace
+
+std::filesystem::path move_aside(const std::filesystem::path& file) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(file, ignored) || std::filesystem::file_size(file, ignored) == 0) return {};
+    const std::string stem = file.stem().string() + "-" + stamp_of(file);
+    std::filesystem::path aside = file.parent_path() / (stem + file.extension().string());
+    for (int i = 2; std::filesystem::exists(aside); ++i)
+        aside = file.parent_path() / fmt::format("{}-{}{}", stem, i, file.extension().string());
+    std::error_code failure;
+    std::filesystem::rename(file, aside, failure);
+    if (failure)
+        throw Error("cannot keep the earlier " + file.string() + " as " + aside.string() + ": " + failure.message() +
+                    "; choose another folder with --out");
+    return aside;
+}
+
+std::string resume_line(const record::Environment& environment) {
+    return line_of(record::Json{{"type", "resume"}, {"environment", json_of(environment)}});
+}
+
+JsonlWriter::JsonlWriter(std::filesystem::path file, const config::StudySettings& study,
+                         const record::Environment& environment)
+    : file_(std::move(file)) {
+    open(O_CREAT | O_TRUNC);
+    try {
+        write_line(line_of(record::Json{{"type", "study"},
+                                        {"schema_version", kResultsSchemaVersion},
+                                        {"environment", json_of(environment)},
+                                        {"config", settings_json(study)}}));
+    } catch (...) {
+        ::close(descriptor_);
+        throw;
+    }
+}
+
+JsonlWriter::JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines) : file_(std::move(file)) {
+    AtomicFile whole(file_);
+    std::string text;
+    for (const auto& line : lines) text += line + "\n";
+    whole.append(std::as_bytes(std::span(text)));
+    whole.commit();
+    open(0);
+}
+
+void JsonlWriter::open(int flags) {
+    descriptor_ = ::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) require_descriptors(file_);
+    if (descriptor_ < 0)
+        throw UsageError("cannot write " + file_.string() + ": " + std::generic_category().message(errno) +
+                         "; choose a folder that can be written with --out");
+}
+
+JsonlWriter::~JsonlWriter() { ::close(descriptor_); }
+
+void JsonlWriter::fail(const char* action) const {
+    const int code = errno;
+    throw Error(std::string("cannot ") + action + " " + file_.string() + ": " + std::generic_category().message(code) +
+                "; the lines before this one are kept. Make room, or choose another folder with --out");
+}
+
+/// Throws when the file has lost its name: a line written into it would be lost without notice.
+void JsonlWriter::require_in_place() const {
+    struct stat ours {};
+    struct stat named {};
+    if (::fstat(descriptor_, &ours) != 0 || !S_ISREG(ours.st_mode)) return;
+    if (::stat(file_.c_str(), &named) == 0 && named.st_dev == ours.st_dev && named.st_ino == ours.st_ino) return;
+    throw Error("cannot write to " + file_.string() +
+                (ours.st_nlink == 0
+                     ? ": it was removed while the study ran, and with it what was measured so far; run the "
+                       "study again, and leave its folder in place"
+                     : ": it was renamed, or its folder was, while the study ran; what was measured so "
+                       "far is in it: rename it back and go on with --resume"));
+}
+
+void JsonlWriter::write_line(std::string line) {
+    require_in_place();
+    line += '\n';
+    const off_t end = ::lseek(descriptor_, 0, SEEK_END);
+    if (!write_all(descriptor_, line)) {
+        const int code = errno;
+        // Half a line would make the whole file unreadable for strict readers.
+        if (end >= 0) (void)!::ftruncate(descriptor_, end);
+        errno = code;
+        fail("write to");
+    }
+    // Pipes and some file systems cannot sync. That does not mean that the line is lost.
+    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail("sync");
+}
+
+void JsonlWriter::write_point(const record::PointTrace& trace, const measure::Summary& summary) {
+    write_line(line_of(json_of(trace, summary)));
+}
+
+void JsonlWriter::write_study_summary(const measure::StudySummary& study) {
+    if (!study.empty()) write_line(line_of(json_of(study)));
+}
+
+void JsonlWriter::write_end(const measure::Verdict& verdict) {
+    record::Json line{{"type", "end"}};
+    line.update(json_of(verdict));
+    write_line(line_of(line));
+}
+
+}  // namespace pb::report

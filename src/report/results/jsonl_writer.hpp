@@ -1,0 +1,55 @@
+// Writes results.jsonl, the complete record of a study: a line for the study, one for each point, one for the figures
+// that follow from several points (if any), and one at the end. docs/results.schema.json is the schema of each line.
+// Absent figures, NaN and infinity are null, never 0.
+#pragma once
+
+#include "config/settings.hpp"
+#include "measure/study/study_summary.hpp"
+#include "measure/summary.hpp"
+#include "measure/verdict.hpp"
+#include "record/environment.hpp"
+#include "record/point.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace pb::report {
+
+inline constexpr const char* kResultsSchemaVersion = "1.0";
+
+/// Renames an older `file` to results-<time of its last change>.jsonl in the same folder. Returns the new name, or an
+/// empty path when there was no file or an empty one. Throws Error.
+[[nodiscard]] std::filesystem::path move_aside(const std::filesystem::path& file);
+
+/// Returns the line that comes before the points of a resumed session.
+[[nodiscard]] std::string resume_line(const record::Environment& environment);
+
+/// Writes, flushes and syncs each line before the call returns, so a killed run keeps its finished points. Methods
+/// throw Error with the file's name (full disk, ...). A line that could not be written whole is removed again.
+class JsonlWriter {
+  public:
+    /// Writes the study's line into a new file, which replaces an older one. Throws UsageError when it cannot be
+    /// created.
+    JsonlWriter(std::filesystem::path file, const config::StudySettings& study, const record::Environment& environment);
+    /// Continues an older file. Replaces its contents by `lines`, either completely or not at all. Throws Error.
+    JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines);
+    ~JsonlWriter();
+    JsonlWriter(const JsonlWriter&) = delete;
+    JsonlWriter& operator=(const JsonlWriter&) = delete;
+
+    void write_point(const record::PointTrace& trace, const measure::Summary& summary);
+    void write_study_summary(const measure::StudySummary& study);  // an empty one writes nothing
+    void write_end(const measure::Verdict& verdict);
+
+  private:
+    void open(int flags);
+    void require_in_place() const;
+    void write_line(std::string line);
+    [[noreturn]] void fail(const char* action) const;
+
+    std::filesystem::path file_;
+    int descriptor_ = -1;
+};
+
+}  // namespace pb::report

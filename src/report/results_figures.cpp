@@ -1,0 +1,100 @@
+#include "report/results_figures.hpp"
+
+#include "base/statistics.hpp"
+#include "config/call_times.hpp"
+#include "plan/slabs.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace pb::report {
+
+measure::StudySummary summarise_results(const ResultsFile& results) {
+    std::vector<const RecordedPoint*> points;
+    points.reserve(results.points.size());
+    for (const auto& point : results.points) points.push_back(&point);
+    std::stable_sort(points.begin(), points.end(),
+                     [](const auto* a, const auto* b) { return a->summary.index < b->summary.index; });
+    std::vector<record::PointTrace> traces;
+    std::vector<measure::Summary> summaries;
+    for (const auto* point : points) {
+        traces.push_back(point->trace);
+        summaries.push_back(point->summary);
+    }
+    return measure::summarise_study(traces, summaries, results.environment().topology);
+}
+
+measure::StudySummary summarise_recorded(const ResultsFile& results) {
+    measure::StudySummary study = summarise_results(results);
+    if (!results.end) study.recommendations.clear();
+    return study;
+}
+
+namespace {
+
+/// Returns the halo in pixels that the settings name; none where the halo is probed.
+std::optional<int64_t> halo_of(const config::PointSettings& settings) {
+    if (settings.halo.kind == config::HaloSetting::Kind::automatic || settings.network.is_brought())
+        return std::nullopt;
+    return settings.halo.kind == config::HaloSetting::Kind::exact
+               ? network::network_facts(settings.network.kind).exact_halo
+               : settings.halo.pixels;
+}
+
+bool is_same_work(const plan::Point& point, const config::PointSettings& simulated) {
+    const auto& settings = point.settings;
+    return settings.network == simulated.network && settings.dtype == simulated.dtype &&
+           settings.patch == simulated.patch && point.halo == halo_of(simulated) && !plan::is_in_bands(point);
+}
+
+/// Returns the median of the slowest rank; nothing where no call was timed.
+std::optional<double> call_seconds(const record::PointTrace& trace) {
+    std::optional<double> slowest;
+    for (const auto& rank : trace.ranks)
+        if (!rank.forward_call_s.empty() && rank.num_batches > 0)
+            slowest = std::max(slowest, std::optional(median(rank.forward_call_s)));
+    return slowest;
+}
+
+bool has_calls(const RecordedPoint& point) {
+    return point.summary.status == record::PointStatus::ok && !point.summary.simulated &&
+           point.summary.verification != record::Verification::Outcome::failed && point.trace.point.batch &&
+           point.trace.point.settings.workload == config::Workload::tiles && call_seconds(point.trace);
+}
+
+std::string list_labels(const ResultsFile& results) {
+    std::set<std::string> labels;
+    for (const auto& point : results.points)
+        if (has_calls(point)) labels.insert(point.summary.label);
+    std::string text;
+    for (const auto& label : labels) text += (text.empty() ? "" : ", ") + label;
+    return text.empty() ? "no measured points with timed calls (forward_calls says how many are timed)" : text;
+}
+
+}  // namespace
+
+std::string measured_call_table(const ResultsFile& results, const config::PointSettings& simulated) {
+    std::vector<config::CallTime> times;
+    for (const auto& recorded : results.points) {
+        const plan::Point& point = recorded.trace.point;
+        if (!has_calls(recorded) || !is_same_work(point, simulated)) continue;
+        const auto seconds = call_seconds(recorded.trace);
+        const bool is_known = std::any_of(times.begin(), times.end(),
+                                          [&](const config::CallTime& time) { return time.batch == *point.batch; });
+        if (seconds && !is_known) times.push_back({*point.batch, *seconds});
+    }
+    if (times.empty())
+        throw UsageError(
+            fmt::format("timed.results = {}: no forward calls of {} with patch {}, the same halo and {}; it holds {}",
+                        results.file.string(), simulated.network.name(), simulated.patch, name_of(simulated.dtype),
+                        list_labels(results)));
+    return config::call_table(std::move(times));
+}
+
+}  // namespace pb::report

@@ -1,0 +1,69 @@
+#include "base/text.hpp"
+#include "report/metrics.hpp"
+#include "report/tables/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace pb::report {
+
+namespace {
+
+/// Makes `text` one word, for lines that scripts split at spaces.
+std::string one_word(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }, '_');
+    return text;
+}
+
+}  // namespace
+
+std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries) {
+    std::vector<std::string> labels;
+    for (const auto& summary : summaries) {
+        const auto same = [&](const measure::Summary& other) { return other.label == summary.label; };
+        const bool collides = std::count_if(summaries.begin(), summaries.end(), same) > 1;
+        labels.push_back(collides ? fmt::format("{}#{}", summary.label, summary.index) : summary.label);
+    }
+    return labels;
+}
+
+std::string fom_lines(const std::vector<measure::Summary>& summaries) {
+    const auto labels = unique_labels(summaries);
+    std::string lines;
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        for (const auto& metric : metrics()) {
+            const auto value = metric.value(summaries[i]);
+            if (!metric.is_headline() || !value) continue;
+            lines += fmt::format("FOM {}.{} {:.6g} {}\n", one_word(labels[i]), metric.key, *value, metric.unit);
+        }
+    }
+    return lines;
+}
+
+std::string finding_line(const std::string& finding, const TextSize& size) {
+    const std::string line = "  " + finding;
+    return (size.is_short() ? cut_to(line, size.width) : line) + "\n";
+}
+
+std::string first_lines(const std::vector<std::string>& texts, const TextSize& size) {
+    std::string lines;
+    for (size_t i = 0; i < std::min(size.most, texts.size()); ++i) lines += finding_line(texts[i], size);
+    return texts.size() <= size.most
+               ? lines
+               : lines + fmt::format("  and {} more; --verbose prints all\n", texts.size() - size.most);
+}
+
+std::string verdict_line(const measure::Verdict& verdict) {
+    constexpr size_t kMost = 3, kRoom = 600;  // one reason is told in full, several keep the line readable
+    std::string reasons;
+    const size_t shown = std::min(kMost, verdict.reasons.size());
+    for (size_t i = 0; i < shown; ++i)
+        reasons += (i == 0 ? "  " : "; ") + cut_to(without_controls(verdict.reasons[i], ' '), kRoom / shown);
+    if (verdict.reasons.size() > kMost) reasons += fmt::format("; and {} more", verdict.reasons.size() - kMost);
+    return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
+}
+
+}  // namespace pb::report

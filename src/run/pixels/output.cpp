@@ -1,0 +1,142 @@
+#include "run/pixels/output.hpp"
+
+#include "device/host_memory.hpp"
+#include "plan/prediction.hpp"
+#include "run/agreement.hpp"
+#include "run/pipeline/stopwatch.hpp"
+#include "run/pixels/file_sink.hpp"
+#include "run/verify/output_scan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace pb::run {
+
+namespace {
+
+/// The bytes of the input in the memory of the root's node. The output has the same size.
+double image_bytes(const plan::Point& point, const ImageSource& source) {
+    return static_cast<double>(point.source.extent.pixels()) * static_cast<double>(source.channels()) *
+           static_cast<double>(size_of(source.dtype()));
+}
+
+/// Returns why the output cannot be a file that all ranks write, or an empty text. Only the root knows the file.
+std::string obstacle(const plan::Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.workload != config::Workload::tiles) return "needs workload: tiles";
+    if (!source.windowed())
+        return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
+    if (!team.is_root() || settings.output == config::OutputKind::checksum) return "";
+    if (files.image.empty()) return "there is no file to write; set save_images: on";
+    if (files.take)
+        return "the bands or pages of " + settings.image.path + " are put together in memory; leave out output";
+    try {
+        (void)image::find_places(source.stored_info(), files.image);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+OutputPlan settle_automatic(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
+                            std::vector<std::string>& notes) {
+    const auto available = device::available_host_memory_bytes();
+    const bool here = available && plan::is_beyond_memory(image_bytes(point, source), *available);
+    if (team.ranks.max(here ? 1 : 0) == 0) return {};
+    const bool simulated = plan::is_simulated(point);
+    const plan::OutputChoice choice = plan::choose_output(
+        team.ranks.broadcast(simulated ? "there is no result to write" : obstacle(point, source, team, files)));
+    notes.push_back(choice.note);
+    return {choice.kind, choice.kind == config::OutputKind::file ? files.image : "", files.compression};
+}
+
+}  // namespace
+
+OutputPlan plan_output(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
+                       std::vector<std::string>& notes) {
+    const config::OutputKind kind = point.settings.output;
+    if (kind == config::OutputKind::memory) return {};
+    if (kind == config::OutputKind::automatic) return settle_automatic(point, team, source, files, notes);
+    together(team.ranks, [&] {
+        const std::string why = obstacle(point, source, team, files);
+        if (!why.empty()) throw UsageError("output = " + std::string(name_of(kind)) + ": " + why);
+    });
+    return {kind, files.image, files.compression};
+}
+
+void finish_stream(const Team& team, StreamedSink& output, record::PointTrace& trace) {
+    const Stopwatch watch;
+    together(team.ranks, [&] { output.flush(); });
+    trace.write_s += watch.seconds();
+    if (trace.point.settings.output != config::OutputKind::checksum) return;
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx",
+                  static_cast<unsigned long long>(sum_of_ranks(output.counts().checksum, team.ranks)));
+    if (const auto ranks = name_ranks_not_finite(team, output.counts())) trace.point.notes.push_back(*ranks);
+    trace.point.notes.push_back(std::string("checksum of the output: ") + digits.data());
+}
+
+namespace {
+
+/// Converts a few rows at a time, because gaps are read again from the input.
+image::Image stored_image(const Slab& output, ImageSource& source, DType type) {
+    constexpr int64_t kRows = 256;
+    image::Image stored(output.image, output.pixels.channels, type);
+    for (int64_t row = 0; row < output.image.h; row += kRows) {
+        const Rect part{row, 0, {std::min(kRows, output.image.h - row), output.image.w}};
+        source.to_stored(part, output.part(part), stored.view().part(part));
+    }
+    return stored;
+}
+
+}  // namespace
+
+void save_output(const Slab& output, ImageSource& source, const PointFiles& files) {
+    PixelView pixels = output.part({0, 0, output.image});
+    image::ImageFile* original = source.file();
+    const image::ImageInfo info = source.stored_info();
+    image::Image stored;
+    if (info.dtype != output.pixels.dtype || source.map() != nullptr) {
+        stored = stored_image(output, source, info.dtype);
+        pixels = stored.view();
+    }
+    if (files.take) return files.take(pixels);
+    image::Image alpha;
+    if (info.has_alpha) alpha = original->read_alpha();
+    const image::ImageMetadata metadata = metadata_to_save(source, files.compression);
+    image::save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image,
+                      files.compression.value_or(image::Compression::none));
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Rect centre_of(Extent image, int64_t edge) {
+    const Extent extent{std::min(image.h, edge), std::min(image.w, edge)};
+    return {(image.h - extent.h) / 2, (image.w - extent.w) / 2, extent};
+}
+
+/// Returns the name of the file, relative to the folder of the results.
+std::string save_picture(const image::Image& picture, const PointFiles& files, const char* which) {
+    image::Image bytes(picture.extent(), picture.channels(), DType::u8);
+    image::from_float(picture.view(), bytes.view());
+    std::string name = files.preview + "-" + which + ".png";
+    image::save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
+    return name;
+}
+
+}  // namespace
+
+record::Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files) {
+    fs::create_directories((files.folder / files.preview).parent_path());
+    record::Preview preview;
+    preview.part = centre_of(output.extent(), edge);
+    preview.denoised_file = save_picture(output.read(preview.part), files, "denoised");
+    preview.noisy_file = save_picture(source.read_noisy(preview.part), files, "noisy");
+    if (source.clean_is_known()) preview.clean_file = save_picture(source.read_clean(preview.part), files, "clean");
+    return preview;
+}
+
+}  // namespace pb::run

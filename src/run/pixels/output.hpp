@@ -1,0 +1,45 @@
+// The output of a point: where it is assembled, its file, and pictures before and after denoising for the report.
+#pragma once
+
+#include "run/pixels/core_sink.hpp"
+#include "run/pixels/image_source.hpp"
+#include "run/pixels/slab.hpp"
+#include "run/point/team.hpp"
+#include "run/runner.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb::run {
+
+struct OutputPlan {
+    config::OutputKind kind = config::OutputKind::memory;  // never `automatic`
+    std::filesystem::path file;                            // for kind `file`, only on the root
+    std::optional<image::Compression> compression;         // see PointFiles
+    [[nodiscard]] bool is_streamed() const { return kind != config::OutputKind::memory; }
+};
+
+/// Collective over the team. Returns the same kind on all ranks. `automatic` becomes `file` when input and output take
+/// more than half of any host's free memory and a file is possible. Adds the decision, or why it was not possible, to
+/// `notes`. Throws AgreedError (usage) when the requested kind is not possible.
+[[nodiscard]] OutputPlan plan_output(const plan::Point& point, const Team& team, ImageSource& source,
+                                     const PointFiles& files, std::vector<std::string>& notes);
+
+/// Completes a streamed output after the last pass, before it is read: the data is on the disk, and a checksum is added
+/// to the notes. Collective over the team. Adds its time to `trace.write_s`.
+void finish_stream(const Team& team, StreamedSink& output, record::PointTrace& trace);
+
+/// Writes the whole output in the sample type of the source's file (u8 for a scene), with the file's metadata, and its
+/// alpha unless the image is cropped. An existing file is replaced only when the new one is complete. With compression,
+/// a TIFF is the same tiled BigTIFF that a FileSink writes.
+void save_output(const Slab& output, ImageSource& source, const PointFiles& files);
+
+/// Writes the centre of the image, at most `edge` pixels on a side: the network's input, the output and, if known, the
+/// clean image. 8-bit PNG, values clipped to [0,1]. Call it only on the root. Throws Error when a file cannot be
+/// written.
+[[nodiscard]] record::Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge,
+                                           const PointFiles& files);
+
+}  // namespace pb::run

@@ -1,0 +1,120 @@
+#include "run/point/batch_search.hpp"
+
+#include "comm/interruption.hpp"
+#include "engine/memory.hpp"
+#include "run/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace pb::run {
+
+BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
+    plan::Point point = bench.point;
+    point.batch = batch;
+    const comm::Communicator& ranks = bench.team.ranks;
+    const Work work = make_work(point, ranks.rank());
+    double seconds = 0;
+    int64_t peak = 0;
+    const Attempt tried = attempt([&] {
+        comm::stop_if_interrupted();
+        const auto pipeline = make_pipeline(bench.denoiser, work, bench.options, bench.channels, bench.sample_type);
+        if (bench.options.device.is_cuda())
+            (void)pipeline->forward_call();  // on a CPU only `largest` tries batches, and it needs only the memory
+        engine::reset_allocator_peaks(bench.options.device);
+        seconds = pipeline->forward_call();
+        peak = peak_allocated_bytes(*pipeline, bench.options.device);
+    });
+    const bool too_large = tried.kind == Attempt::Kind::oom || tried.kind == Attempt::Kind::index_limit;
+    agree_on(ranks, too_large ? Attempt{} : tried);
+    BatchTrial trial;
+    trial.fits = ranks.max(too_large ? 1 : 0) == 0;
+    if (trial.fits) {
+        trial.call_s = std::max(1e-9, ranks.max(seconds));
+        trial.peak_bytes = static_cast<int64_t>(ranks.max(static_cast<double>(peak)));
+        trial.pixels_per_s = static_cast<double>(batch * work.window.pixels()) / trial.call_s;
+        return trial;
+    }
+    const bool too_many = ranks.max(tried.kind == Attempt::Kind::index_limit ? 1 : 0) > 0;
+    trial.status = too_many ? record::PointStatus::index_limit : record::PointStatus::oom;
+    trial.reason = ranks.agree(too_large ? std::optional(tried.reason) : std::nullopt).value_or("");
+    engine::empty_allocator_cache(bench.options.device);
+    return trial;
+}
+
+int64_t most_windows(const plan::Point& point) {
+    return plan::effective_batch(std::numeric_limits<int64_t>::max(), plan::tile_grid(point).num_windows(),
+                                 point.num_ranks);
+}
+
+namespace {
+
+class Search {
+  public:
+    explicit Search(const TrialBench& bench) : bench_(bench), most_(most_windows(bench.point)) {}
+
+    record::BatchSearch run() {
+        double_up();
+        while (beyond_ - fits_ > 1) {
+            const int64_t middle = fits_ + (beyond_ - fits_) / 2;
+            (tried(middle) ? fits_ : beyond_) = middle;
+        }
+        while (fits_ > 0 && !tried(fits_)) beyond_ = fits_--;
+        if (beyond_ > most_) search_.limited_by = record::BatchLimit::windows;
+        search_.found = fits_;
+        return std::move(search_);
+    }
+
+  private:
+    void double_up() {
+        for (int64_t batch = 1; fits_ < most_; batch = std::min(batch * 2, most_)) {
+            if (!tried(batch)) {
+                beyond_ = batch;
+                return;
+            }
+            fits_ = batch;
+        }
+        beyond_ = most_ + 1;
+    }
+
+    /// Tries a batch with an empty allocator cache, as at the start of a point with this batch.
+    bool tried(int64_t batch) {
+        engine::empty_allocator_cache(bench_.options.device);
+        const BatchTrial trial = try_batch(bench_, batch);
+        search_.tries.push_back({batch, trial.fits, trial.peak_bytes});
+        if (!trial.fits)
+            search_.limited_by = trial.status == record::PointStatus::index_limit ? record::BatchLimit::index
+                                                                                  : record::BatchLimit::memory;
+        return trial.fits;
+    }
+
+    const TrialBench& bench_;
+    int64_t most_;
+    int64_t fits_ = 0;    // largest batch that fitted
+    int64_t beyond_ = 0;  // smallest batch that did not fit, or one more than there are windows
+    record::BatchSearch search_;
+};
+
+}  // namespace
+
+record::BatchSearch find_largest_batch(const TrialBench& bench) { return Search(bench).run(); }
+
+int64_t search_largest(const TrialBench& bench, record::PointTrace& trace) {
+    trace.batch_search = find_largest_batch(bench);
+    const auto& [tries, found, limited_by] = *trace.batch_search;
+    const Extent window = plan::tile_grid(bench.point).window();
+    if (found == 0)
+        throw PointFailed(
+            limited_by == record::BatchLimit::index ? record::PointStatus::index_limit : record::PointStatus::oom,
+            fmt::format("nothing fits: not even one window of {} x {} px", window.h, window.w));
+    if (limited_by == record::BatchLimit::windows)
+        trace.point.notes.push_back(fmt::format(
+            "memory is not what limits the batch: all {} windows of a rank fit into one; a larger image would tell",
+            found));
+    return found;
+}
+
+}  // namespace pb::run
