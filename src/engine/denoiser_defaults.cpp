@@ -7,13 +7,14 @@ namespace pb::engine {
 std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/,
                                                    device::Stream& /*stream*/) {
     throw UsageError(
-        "halo = carried: only the engines native and torch (channels_last, on a CPU in fp32) carry rows; choose one of "
-        "them");
+        "halo = carried: only the engines native and torch (channels_last, on CUDA or on the CPU in fp32) carry rows; "
+        "choose one of them");
 }
 
 std::unique_ptr<SlabPass> Denoiser::make_slab_pass(const network::ExchangedSlab& /*slab*/, device::Stream& /*stream*/) {
     throw UsageError(
-        "halo = exchanged: only the engines native and torch (channels_last, on a CPU in fp32) exchange rows; "
+        "halo = exchanged: only the engines native and torch (channels_last, on CUDA or on the CPU in fp32) exchange "
+        "rows; "
         "choose one of them");
 }
 

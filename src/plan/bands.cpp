@@ -79,12 +79,11 @@ void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
     if (is_torch_in_rows(point)) return;
-    throw Refused(
-        fmt::format("{}needs engine native on the CPU, or torch in channels_last, on the CPU in fp32 (here: {}, {}, "
-                    "{}, {}); choose that, "
-                    "or halo: exact",
-                    halo_is(point), config::format_setting(settings.engine), name_of(point.device),
-                    name_of(settings.dtype), name_of(settings.layout)));
+    throw Refused(fmt::format(
+        "{}needs engine native on the CPU, or torch in channels_last, on CUDA or on the CPU in fp32 (here: {}, {}, "
+        "{}, {}); choose that, or halo: exact",
+        halo_is(point), config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype),
+        name_of(settings.layout)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {
