@@ -92,7 +92,7 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
     if (windows.size() == 0) return std::nullopt;
     const int64_t strips = std::ssize(grid.columns());
     const Range bands{windows.begin / strips, windows.end / strips};
-    const int64_t band = band_rows_of(point), height = grid.padded().h;
+    const int64_t band = carried_band_rows(point), height = grid.padded().h;
     const network::BandShape shape{.rows = {bands.begin * band, std::min(bands.end * band, height)},
                                    .band = std::min(band, height),
                                    .image = {height, grid.window().w},

@@ -20,7 +20,9 @@ namespace pb::plan {
 void check_carried(const Point& point);
 
 /// Rows of each band but the last.
-[[nodiscard]] inline int64_t band_rows_of(const Point& point) { return point.band_rows.value_or(point.settings.patch); }
+[[nodiscard]] inline int64_t carried_band_rows(const Point& point) {
+    return point.band_rows.value_or(point.settings.patch);
+}
 
 /// What the engine computes of a map together; tiles for engines that cannot carry rows.
 [[nodiscard]] inline network::ComputedUnit computed_unit(const Point& point) {

@@ -28,7 +28,7 @@ ContextWay weigh(Point point) {
     const Prediction needs = predict(way.point).value();
     way.computed_per_useful = computed_per_useful(way.point);
     way.work_px = needs.flop_busiest_rank / (2 * way.point.facts().mac_per_pixel);
-    if (is_carried(way.point)) way.work_px *= band_cost(band_rows_of(way.point));
+    if (is_carried(way.point)) way.work_px *= band_cost(carried_band_rows(way.point));
     if (is_exchanged(way.point)) way.work_px *= kWholeWidth;
     if (way.point.winograd_tile) way.work_px *= kSmallTileCost;
     way.peak_mib = needs.peak_mib;
@@ -186,7 +186,8 @@ const ContextWay& cheapest_way(const std::vector<ContextWay>& ways) {
 
 std::string way_text(const ContextWay& way) {
     const std::string strips = way.point.strip_columns ? ", " + strips_text(way.point) : "";
-    if (is_carried(way.point)) return fmt::format("carried rows in bands of {}{}", band_rows_of(way.point), strips);
+    if (is_carried(way.point))
+        return fmt::format("carried rows in bands of {}{}", carried_band_rows(way.point), strips);
     if (is_exchanged(way.point)) return "exchanged rows";
     const int64_t halo = *way.point.halo;
     if (way.is_exact) return fmt::format("tiles with the exact halo of {} px", halo);

@@ -9,9 +9,8 @@ namespace pb::plan {
 
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr int64_t kLargest = 64 * kMiB;  // a rank of its own would need the memory for it
-constexpr int64_t kSetUp = kMiB;         // what every image costs besides its pixels, in bytes of a file
+constexpr int64_t kLargest = int64_t{64} << 20;  // a rank of its own would need the memory for it
+constexpr int64_t kSetUp = int64_t{1} << 20;     // what every image costs besides its pixels, in bytes of a file
 constexpr double kMostOfEvenShare = 1.25;
 
 }  // namespace

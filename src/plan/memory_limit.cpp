@@ -18,6 +18,10 @@ namespace pb::plan {
 
 namespace {
 
+constexpr double kShareOfMemory = 0.5;    // of what the host has left; the rest is for images
+constexpr double kShareOfDevice = 0.8;    // of a GPU's memory; the rest is for libraries and what their allocator keeps
+constexpr double kTorchPrediction = 1.1;  // what engine torch may take by what is predicted; that of native is exact
+
 double least_peak_mib(const Point& point) {
     if (const auto needs = predict(point)) return needs->peak_mib;
     const int64_t patch = point.settings.patch;
@@ -32,56 +36,9 @@ double weights_mib(const Point& point, int64_t tile) {
     return static_cast<double>(weight_bytes_in(point, {tile})) / kMiB;
 }
 
-}  // namespace
+int64_t padded_width(const Point& point) { return round_up(point.source.extent.w, point.facts().alignment); }
 
-bool fits_limit(const Point& point) {
-    const auto limit = static_cast<double>(point.settings.memory_limit_mib);
-    return limit == 0 || least_peak_mib(point) <= limit;
-}
-
-void settle_winograd(Point& point) {
-    point.winograd_tile.reset();
-    if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
-    point.winograd_tile = network::kSmallWinogradTile;
-    if (!fits_limit(point)) return point.winograd_tile.reset();  // always in bf16, which has one size of tiles
-    note_small_tiles(point);
-}
-
-bool has_small_tiles(const Point& point) {
-    const config::PointSettings& settings = point.settings;
-    return settings.engine == EngineKind::native && settings.dtype == Precision::fp32 && settings.memory_limit_mib > 0;
-}
-
-void note_small_tiles(Point& point) {
-    point.tiles_note = fmt::format(
-        "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
-        "weights; about {} times the time",
-        point.settings.memory_limit_mib, weights_mib(point, network::kSmallWinogradTile),
-        weights_mib(point, network::kWinogradTile), kSmallTileCost);
-    point.notes.push_back(point.tiles_note);
-}
-
-int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
-
-network::WinogradForm winograd_form(const Point& point) {
-    return network::winograd_form(winograd_tile(point), point.settings.dtype);
-}
-
-int64_t weight_bytes(const Point& point) { return weight_bytes_in(point, winograd_form(point)); }
-
-int64_t scratch_bytes(const Point& point) {
-    return point.threads * network::native_scratch_bytes(point.graph(), winograd_form(point));
-}
-
-namespace {
-
-constexpr double kShareOfMemory = 0.5;    // of what the host has left; the rest is for images
-constexpr double kShareOfDevice = 0.8;    // of a GPU's memory; the rest is for libraries and what their allocator keeps
-constexpr double kTorchPrediction = 1.1;  // what engine torch may take by what is predicted; that of native is exact
-
-network::StripCut cut_of(const Point& point) {
-    return {point.graph(), round_up(point.source.extent.w, point.facts().alignment), computed_unit(point)};
-}
+network::StripCut cut_of(const Point& point) { return {point.graph(), padded_width(point), computed_unit(point)}; }
 
 /// The peak of a rank; with strips as wide as this.
 double peak_mib(Point point, std::optional<int64_t> columns) {
@@ -150,6 +107,45 @@ void note_strips(Point& point) {
 
 }  // namespace
 
+bool fits_limit(const Point& point) {
+    const auto limit = static_cast<double>(point.settings.memory_limit_mib);
+    return limit == 0 || least_peak_mib(point) <= limit;
+}
+
+void settle_winograd(Point& point) {
+    point.winograd_tile.reset();
+    if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
+    point.winograd_tile = network::kSmallWinogradTile;
+    if (!fits_limit(point)) return point.winograd_tile.reset();  // always in bf16, which has one size of tiles
+    note_small_tiles(point);
+}
+
+bool has_small_tiles(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    return settings.engine == EngineKind::native && settings.dtype == Precision::fp32 && settings.memory_limit_mib > 0;
+}
+
+void note_small_tiles(Point& point) {
+    point.tiles_note = fmt::format(
+        "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
+        "weights; about {} times the time",
+        point.settings.memory_limit_mib, weights_mib(point, network::kSmallWinogradTile),
+        weights_mib(point, network::kWinogradTile), kSmallTileCost);
+    point.notes.push_back(point.tiles_note);
+}
+
+int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
+
+network::WinogradForm winograd_form(const Point& point) {
+    return network::winograd_form(winograd_tile(point), point.settings.dtype);
+}
+
+int64_t weight_bytes(const Point& point) { return weight_bytes_in(point, winograd_form(point)); }
+
+int64_t scratch_bytes(const Point& point) {
+    return point.threads * network::native_scratch_bytes(point.graph(), winograd_form(point));
+}
+
 double most_mib_of(const Point& point, const Topology& topology) {
     if (point.settings.memory_limit_mib > 0) return static_cast<double>(point.settings.memory_limit_mib);
     const bool on_gpu = point.device == DeviceKind::cuda;
@@ -166,9 +162,9 @@ double most_mib_of(const Point& point, const Topology& topology) {
 }
 
 std::vector<network::Strip> strips_of(const Point& point) {
-    const int64_t width = round_up(point.source.extent.w, point.facts().alignment);
-    return point.strip_columns ? cut_of(point).strips(*point.strip_columns)
-                               : std::vector<network::Strip>{{{0, width}, {0, width}}};
+    if (point.strip_columns) return cut_of(point).strips(*point.strip_columns);
+    const Range all{0, padded_width(point)};
+    return {{all, all}};
 }
 
 double strip_cost(const Point& point) {

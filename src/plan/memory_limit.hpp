@@ -8,8 +8,6 @@
 
 namespace pb::plan {
 
-// The form of Winograd's method in which the engine native computes a point.
-
 /// Time of a network with small tiles, beside the usual ones (docs/results/cpu-speed.md).
 inline constexpr double kSmallTileCost = 1.6;
 

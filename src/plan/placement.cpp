@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace pb::plan {
 
@@ -28,14 +29,20 @@ void check_ranks(const Point& point, const Topology& topology) {
                                   point.num_ranks, were_started(topology.num_ranks())));
 }
 
+/// The members whose places lack something.
+template <class Has>
+std::vector<int> members_without(const Topology& topology, std::vector<int> members, Has has) {
+    std::erase_if(members, [&](int rank) { return std::invoke(has, topology.place_of(rank)); });
+    return members;
+}
+
 DeviceKind resolve_device(const config::PointSettings& settings, const Topology& topology,
                           const std::vector<int>& members) {
     if (settings.device == config::DeviceChoice::cpu) return DeviceKind::cpu;
     const bool is_free = settings.device == config::DeviceChoice::automatic;
     if (is_free && settings.engine != EngineKind::torch) return DeviceKind::cpu;
-    std::vector<int> without;
-    for (const int rank : members)
-        if (!topology.ranks[static_cast<size_t>(rank)].device.is_cuda()) without.push_back(rank);
+    const auto without =
+        members_without(topology, members, [](const RankPlace& place) { return place.device.is_cuda(); });
     if (without.empty()) return DeviceKind::cuda;
     if (is_free && without.size() == members.size()) return DeviceKind::cpu;
     throw Refused("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " + ranks_text(without) +
@@ -99,7 +106,7 @@ void check_threads(const Point& point, const Topology& topology) {
 int threads_of(const config::PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
     if (!settings.threads.is_automatic()) return static_cast<int>(settings.threads.count);
     int most = 1;
-    for (const int rank : members) most = std::max(most, topology.ranks[static_cast<size_t>(rank)].threads);
+    for (const int rank : members) most = std::max(most, topology.place_of(rank).threads);
     return most;
 }
 
@@ -109,20 +116,12 @@ int fewest_sharers(const Topology& topology, const std::vector<int>& members) {
     return fewest;
 }
 
-std::vector<int> ranks_without_bf16(const Topology& topology, const std::vector<int>& members) {
-    std::vector<int> without;
-    std::copy_if(members.begin(), members.end(), std::back_inserter(without),
-                 [&](int rank) { return !topology.ranks[static_cast<size_t>(rank)].multiplies_bf16; });
-    return without;
-}
-
 void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, config::SharingRule rule) {
     if (point.device != DeviceKind::cuda) return;
     for (std::vector<int> ranks : shared_devices(topology)) {
-        std::erase_if(ranks,
-                      [&](int rank) { return std::find(members.begin(), members.end(), rank) == members.end(); });
+        std::erase_if(ranks, [&](int rank) { return std::ranges::find(members, rank) == members.end(); });
         if (ranks.size() < 2) continue;
-        const RankPlace& place = topology.ranks[static_cast<size_t>(ranks.front())];
+        const RankPlace& place = topology.place_of(ranks.front());
         const std::string sharing = ranks_text(ranks) + " share " + place.device_name + " " +
                                     (place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid) + " on " +
                                     place.host;
@@ -161,7 +160,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     check_threads(point, topology);
     point.threads = threads_of(point.settings, topology, members);
     point.weight_sharers = fewest_sharers(topology, members);
-    const std::vector<int> without_bf16 = ranks_without_bf16(topology, members);
+    const std::vector<int> without_bf16 = members_without(topology, members, &RankPlace::multiplies_bf16);
     point.multiplies_bf16 = without_bf16.empty();
     if (point.settings.engine.is_automatic) point.settings.engine = fastest_engine(point);
     check_device_choices(point);

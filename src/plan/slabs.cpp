@@ -31,6 +31,14 @@ int64_t units_of_band(int64_t share, int64_t most) {
     return best;
 }
 
+/// Whole tiles (slab_unit), at most `patch` where that is a tile or more, and no more than an even share of the image,
+/// so that ranks have equally many rows whatever the patch is.
+int64_t exchanged_band_rows(const Point& point) {
+    const int64_t unit = network::slab_unit(point.graph());
+    const int64_t units = ceil_div(round_up(point.source.extent.h, point.facts().alignment), unit);
+    return unit * units_of_band(ceil_div(units, point.num_ranks), std::max<int64_t>(1, point.settings.patch / unit));
+}
+
 /// Slabs that differ in nothing but their place: of many ranks a few are looked at.
 template <class Visit>
 void for_different_slabs(const Point& point, Visit visit) {
@@ -45,18 +53,14 @@ void for_different_slabs(const Point& point, Visit visit) {
 
 }  // namespace
 
-int64_t band_rows(const Point& point) { return is_exchanged(point) ? exchanged_band_rows(point) : band_rows_of(point); }
+int64_t band_rows(const Point& point) {
+    return is_exchanged(point) ? exchanged_band_rows(point) : carried_band_rows(point);
+}
 
 void settle_exchanged(Point& point) {
     check_carried(point);
     point.exchanges_rows = true;
     settle_rows(point, "slab", exchange_note);
-}
-
-int64_t exchanged_band_rows(const Point& point) {
-    const int64_t unit = network::slab_unit(point.graph());
-    const int64_t units = ceil_div(round_up(point.source.extent.h, point.facts().alignment), unit);
-    return unit * units_of_band(ceil_div(units, point.num_ranks), std::max<int64_t>(1, point.settings.patch / unit));
 }
 
 int num_slabs(const Point& point) {
@@ -77,12 +81,12 @@ std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank)
 
 SlabBytes slab_bytes(const Point& point) {
     const network::Graph graph = point.graph();
-    const bool is_torch = point.settings.engine == EngineKind::torch;
+    const bool is_pixelwise = computed_unit(point) == network::ComputedUnit::pixel;
     SlabBytes most;
     for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
         const int64_t maps =
-            is_torch ? network::peak_of_pieces(graph, network::slab_steps(graph, slab), 1, path_in_rows(point))
-                     : network::plan_exchanged(graph, slab).arena.bytes + scratch_bytes(point);
+            is_pixelwise ? network::peak_of_pieces(graph, network::slab_steps(graph, slab), 1, path_in_rows(point))
+                         : network::plan_exchanged(graph, slab).arena.bytes + scratch_bytes(point);
         const int64_t taken = slab.held(0).size(), made = slab.owned(graph.output()).size();
         int64_t in_out = taken * slab.row_bytes(0) + made * slab.row_bytes(graph.output());
         if (point.device == DeviceKind::cuda)

@@ -21,10 +21,6 @@ namespace pb::plan {
 /// Rows of such a band.
 [[nodiscard]] int64_t band_rows(const Point& point);
 
-/// Rows of a window: whole tiles (slab_unit), at most `patch` where that is a tile or more, and no more than an even
-/// share of the image, so that ranks have equally many rows whatever the patch is.
-[[nodiscard]] int64_t exchanged_band_rows(const Point& point);
-
 /// Settles halo and batch of a point with exchanged rows, and adds the notes that follow. The halo is that of tiles
 /// which give the same pixels. Throws as check_carried().
 void settle_exchanged(Point& point);

@@ -38,36 +38,40 @@ std::string were_started(int64_t num_ranks) {
 
 std::vector<int> members_of(const Topology& topology, int num_ranks, config::Placement placement) {
     require(num_ranks >= 0 && num_ranks <= topology.num_ranks(), "more members than ranks were started");
-    const auto place_of = [&](int rank) -> const RankPlace& { return topology.ranks[static_cast<size_t>(rank)]; };
-    const auto by_node = [&](int rank) { return std::tuple(place_of(rank).node, place_of(rank).local_rank, rank); };
-    const auto in_turn = [&](int rank) { return std::tuple(place_of(rank).local_rank, place_of(rank).node, rank); };
+    const auto by_node = [&](int rank) {
+        const RankPlace& place = topology.place_of(rank);
+        return std::tuple(place.node, place.local_rank, rank);
+    };
+    const auto in_turn = [&](int rank) {
+        const RankPlace& place = topology.place_of(rank);
+        return std::tuple(place.local_rank, place.node, rank);
+    };
     std::vector<int> members(topology.ranks.size());
     std::iota(members.begin(), members.end(), 0);
-    std::sort(members.begin(), members.end(), [&](int a, int b) {
-        return placement == config::Placement::compact ? by_node(a) < by_node(b) : in_turn(a) < in_turn(b);
-    });
+    if (placement == config::Placement::scatter)
+        std::ranges::sort(members, {}, in_turn);
+    else
+        std::ranges::sort(members, {}, by_node);
     members.resize(static_cast<size_t>(num_ranks));
-    std::sort(members.begin(), members.end(), [&](int a, int b) { return by_node(a) < by_node(b); });
+    std::ranges::sort(members, {}, by_node);
     return members;
 }
 
 int sharers_of(const Topology& topology, const std::vector<int>& members, int rank) {
-    const auto node_of = [&](int each) { return topology.ranks[static_cast<size_t>(each)].node; };
-    const auto beside =
-        std::count_if(members.begin(), members.end(), [&](int member) { return node_of(member) == node_of(rank); });
+    const auto node_of = [&](int each) { return topology.place_of(each).node; };
+    const auto beside = std::ranges::count(members, node_of(rank), node_of);
     return topology.num_apart * static_cast<int>(beside);
 }
 
 std::string binding_of(const Topology& topology, const std::vector<int>& members) {
-    const auto place_of = [&](int rank) -> const RankPlace& { return topology.ranks[static_cast<size_t>(rank)]; };
     std::set<std::pair<int, int>> cores_and_sharers;
     for (const int rank : members) {
-        const RankPlace& place = place_of(rank);
-        const auto shares = [&](int other) {
-            return place_of(other).node == place.node && place_of(other).affinity == place.affinity;
+        const RankPlace& place = topology.place_of(rank);
+        const auto shares = [&](int member) {
+            const RankPlace& other = topology.place_of(member);
+            return other.node == place.node && other.affinity == place.affinity;
         };
-        cores_and_sharers.emplace(place.num_cores,
-                                  static_cast<int>(std::count_if(members.begin(), members.end(), shares)));
+        cores_and_sharers.emplace(place.num_cores, static_cast<int>(std::ranges::count_if(members, shares)));
     }
     std::string text;
     for (const auto& [cores, sharers] : cores_and_sharers)

@@ -34,6 +34,7 @@ struct Topology {
     int num_apart = 1;  // groups of ranks like this one on its node, each with images of its own, that share weights
     [[nodiscard]] int num_ranks() const { return static_cast<int>(ranks.size()); }
     [[nodiscard]] int num_nodes() const;
+    [[nodiscard]] const RankPlace& place_of(int rank) const { return ranks[static_cast<size_t>(rank)]; }
 };
 
 /// `num_ranks` CPU ranks on one host ("localhost"), one core and thread each: for plans without a launch.

@@ -60,16 +60,9 @@ std::string JsonField::text() const {
     return without_controls(value_->get<std::string>(), '?', "\n");
 }
 
-std::string JsonField::text_or_empty() const { return is_null() ? "" : text(); }
-
 double JsonField::number() const {
     if (!value_->is_number()) wrong_type("a number");
     return value_->get<double>();
-}
-
-std::optional<double> JsonField::number_or_none() const {
-    if (is_null()) return std::nullopt;
-    return number();
 }
 
 int64_t JsonField::integer() const {

@@ -43,9 +43,7 @@ class JsonField {
     [[nodiscard]] const Json& json() const { return *value_; }
     [[nodiscard]] bool is_null() const { return value_->is_null(); }
     [[nodiscard]] std::string text() const;
-    [[nodiscard]] std::string text_or_empty() const;  // null gives an empty text
     [[nodiscard]] double number() const;
-    [[nodiscard]] std::optional<double> number_or_none() const;  // null gives nothing
     [[nodiscard]] int64_t integer() const;
     [[nodiscard]] int count() const;  // at least 0
     [[nodiscard]] bool boolean() const;
