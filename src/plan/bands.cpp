@@ -102,18 +102,18 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
     });
 }
 
-BandBytes band_bytes(const Point& point) {
+BytesInRows band_bytes(const Point& point) {
     const int64_t width = tile_grid(point).window().w;
     const int64_t value_bytes = path_in_rows(point).value_bytes;
     const int64_t scratch = computed_unit(point) == network::ComputedUnit::tile ? scratch_bytes(point) : 0;
-    BandBytes most;
+    BytesInRows most;
     for_schedules(point, [&](const network::BandSchedule& schedule) {
         const network::Graph& graph = schedule.graph();
         const int64_t taken = schedule.most_input_rows(), made = schedule.shape().band;
         int64_t row_bytes = value_bytes * (taken * graph.channels_in() + made * graph.channels_out());
         if (point.device == DeviceKind::cuda) row_bytes += sample_bytes(point) * (taken + made) * point.source.channels;
-        const BandBytes bytes{bytes_of_rows(point, schedule) + scratch, row_bytes * width};
-        if (bytes.rows + bytes.in_out > most.rows + most.in_out) most = bytes;
+        const BytesInRows bytes{bytes_of_rows(point, schedule) + scratch, row_bytes * width};
+        if (bytes.all() > most.all()) most = bytes;
     });
     return most;
 }

@@ -51,11 +51,13 @@ void check_carrying_engine(const Point& point);
 [[nodiscard]] std::optional<network::BandSchedule> band_schedule(const Point& point, int rank);
 
 /// What the engine's allocator holds besides the weights, on the rank where it is most.
-struct BandBytes {
-    int64_t rows = 0;    // kept and worked on, with the scratch memory of the threads
-    int64_t in_out = 0;  // input and output of a step
+struct BytesInRows {
+    int64_t maps = 0;    // rows that are kept and worked on, border rows, and the scratch memory of the threads
+    int64_t in_out = 0;  // input and output of a step, or of a slab
+
+    [[nodiscard]] int64_t all() const { return maps + in_out; }
 };
-[[nodiscard]] BandBytes band_bytes(const Point& point);
+[[nodiscard]] BytesInRows band_bytes(const Point& point);
 
 /// In pixels of the whole network: what the ranks compute.
 struct BandPixels {

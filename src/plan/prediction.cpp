@@ -98,12 +98,8 @@ Work tiles_work(const Point& point) {
 }
 
 double peak_in_bands(double weights, const Point& point) {
-    if (is_exchanged(point)) {
-        const auto [maps, in_out] = slab_bytes(point);
-        return weights + static_cast<double>(maps + in_out);
-    }
-    const auto [rows, in_out] = band_bytes(point);
-    return weights + static_cast<double>(rows + in_out);
+    const BytesInRows bytes = is_exchanged(point) ? slab_bytes(point) : band_bytes(point);
+    return weights + static_cast<double>(bytes.all());
 }
 
 double peak_in_pieces(const PeakParts& parts, const Point& point) {

@@ -79,10 +79,10 @@ std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank)
                                                   .unit = computed_unit(point)});
 }
 
-SlabBytes slab_bytes(const Point& point) {
+BytesInRows slab_bytes(const Point& point) {
     const network::Graph graph = point.graph();
     const bool is_pixelwise = computed_unit(point) == network::ComputedUnit::pixel;
-    SlabBytes most;
+    BytesInRows most;
     for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
         const int64_t maps =
             is_pixelwise ? network::peak_of_pieces(graph, network::slab_steps(graph, slab), 1, path_in_rows(point))
@@ -91,8 +91,8 @@ SlabBytes slab_bytes(const Point& point) {
         int64_t in_out = taken * slab.row_bytes(0) + made * slab.row_bytes(graph.output());
         if (point.device == DeviceKind::cuda)
             in_out += sample_bytes(point) * (taken + made) * slab.shape().image.w * point.source.channels;
-        const SlabBytes bytes{maps, in_out};
-        if (bytes.maps + bytes.in_out > most.maps + most.in_out) most = bytes;
+        const BytesInRows bytes{maps, in_out};
+        if (bytes.all() > most.all()) most = bytes;
     });
     return most;
 }

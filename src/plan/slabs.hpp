@@ -31,12 +31,8 @@ void settle_exchanged(Point& point);
 /// The slab of a rank; none where it owns nothing.
 [[nodiscard]] std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank);
 
-/// What the engine's allocator holds besides the weights, on the rank where it is most.
-struct SlabBytes {
-    int64_t maps = 0;    // with the border rows, and the scratch memory of the threads
-    int64_t in_out = 0;  // input and output of the slab
-};
-[[nodiscard]] SlabBytes slab_bytes(const Point& point);
+/// As band_bytes().
+[[nodiscard]] BytesInRows slab_bytes(const Point& point);
 
 /// Rows of the largest slab, and of the smallest one.
 [[nodiscard]] Range slab_rows(const Point& point);

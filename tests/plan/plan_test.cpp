@@ -905,9 +905,9 @@ TEST(Carried, AreCopiedToFixedMemoryWhereStepsAreReplayed) {
     const Point replayed = point_of(settings, cuda_topology(1));
     EXPECT_THAT(replayed.notes, Not(Contains(HasSubstr("cuda_graph"))));
     const auto schedule = band_schedule(replayed, 0);
-    EXPECT_EQ(band_bytes(replayed).rows,
+    EXPECT_EQ(band_bytes(replayed).maps,
               network::peak_of_bands(*schedule, path_in_rows(replayed), network::RowMemory::fixed));
-    EXPECT_GT(band_bytes(replayed).rows, band_bytes(enqueued).rows);
+    EXPECT_GT(band_bytes(replayed).maps, band_bytes(enqueued).maps);
     settings.halo.kind = config::HaloSetting::Kind::exchanged;
     EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Contains("cuda_graph has no effect on exchanged rows"));
 }
