@@ -5,8 +5,6 @@
 #include "record/fields.hpp"
 #include "record/json.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>

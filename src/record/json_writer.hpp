@@ -5,8 +5,6 @@
 #include "record/fields.hpp"
 #include "record/json.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -122,9 +120,7 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] Json value_json(const std::vector<T>& values) {
-    Json all = Json::array();
-    for (const auto& value : values) all.push_back(json_from(value));
-    return all;
+    return array_of(values, [](const T& value) { return json_from(value); });
 }
 [[nodiscard]] inline Json value_json(const TextPairs& pairs) {
     Json all = Json::object();
@@ -154,9 +150,7 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] Json value_json(const ThreeDigits<T>& form) {
-    Json all = Json::array();
-    for (const double value : form.value) all.push_back(to_three_digits(value));
-    return all;
+    return array_of(form.value, to_three_digits);
 }
 template <class T>
 [[nodiscard]] Json value_json(const Words<T>& form) {

@@ -6,22 +6,17 @@
 
 #include "patchbench/base/enum_names.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace pb::record {
 
-// The best rates that a rank's device and host reach, measured in the same run as the figures that they are compared
-// with. Values only. A value is absent when it was not or could not be measured. The table below defines names, units
-// and order.
-
+/// The best rates that a rank's device and host reach, measured in the same run as the figures that they are compared
+/// with. A value is absent when it was not or could not be measured. The table below defines names, units and order.
 enum class Bound : uint8_t {
     matmul_tflops,         // matrix product in the precision of the point
     conv_tflops,           // 3x3 convolution of 64 channels, channels_last, in the precision of the point

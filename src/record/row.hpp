@@ -5,9 +5,7 @@
 #include "record/fields.hpp"
 #include "record/rank.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
