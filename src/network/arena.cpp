@@ -57,8 +57,7 @@ class Placement {
         for (const size_t other : placed)
             if (blocks_[other].begin < blocks_[block].end && blocks_[block].begin < blocks_[other].end)
                 others.push_back(other);
-        std::sort(others.begin(), others.end(),
-                  [&](size_t a, size_t b) { return arena.offsets[a] < arena.offsets[b]; });
+        std::ranges::sort(others, {}, [&](size_t other) { return arena.offsets[other]; });
         return others;
     }
 

@@ -18,11 +18,19 @@ auto sum_over_convolutions(const Graph& graph, Count count) {
 
 const MapShape& operand_shape(const Graph& graph, size_t index) { return graph.shape(graph[index].operands.front()); }
 
+std::string operation_text(const Graph& graph, const Step& step) {
+    const Operation& first = graph[step.first];
+    std::string text(name_of(first.kind));
+    if (first.filter) {
+        const TensorShapes shapes = tensor_shapes(graph, step.first);
+        text += fmt::format(" {}x{}, {} to {}", shapes.kernel, shapes.kernel, shapes.in_channels, shapes.out_channels);
+    }
+    return step.is_fused() ? text + ", " + std::string(name_of(graph[step.last].kind)) : text;
+}
+
 }  // namespace
 
-int64_t TensorShapes::values() const {
-    return out_channels * in_channels * kernel * kernel + (has_bias ? out_channels : 0);
-}
+int64_t TensorShapes::values() const { return weight_values() + (has_bias ? out_channels : 0); }
 
 std::vector<int64_t> TensorShapes::weight_shape() const {
     if (transposed) return {in_channels, out_channels, kernel, kernel};
@@ -96,20 +104,6 @@ double widest_map_of(const Graph& graph) {
     for (size_t i = 0; i < graph.size(); ++i) widest = std::max(widest, graph.shape(i).values_per_pixel());
     return widest;
 }
-
-namespace {
-
-std::string operation_text(const Graph& graph, const Step& step) {
-    const Operation& first = graph[step.first];
-    std::string text(name_of(first.kind));
-    if (first.filter) {
-        const TensorShapes shapes = tensor_shapes(graph, step.first);
-        text += fmt::format(" {}x{}, {} to {}", shapes.kernel, shapes.kernel, shapes.in_channels, shapes.out_channels);
-    }
-    return step.is_fused() ? text + ", " + std::string(name_of(graph[step.last].kind)) : text;
-}
-
-}  // namespace
 
 double StepCost::flop(int64_t pixels) const { return flop_per_pixel * static_cast<double>(pixels); }
 

@@ -43,7 +43,8 @@ struct TensorShapes {
     bool has_bias = false;
     std::string norm{};  // name of the batch norm after it; empty when there is none
 
-    /// Number of values in weight and bias.
+    /// Number of values in the weight, and in weight and bias.
+    [[nodiscard]] int64_t weight_values() const { return out_channels * in_channels * kernel * kernel; }
     [[nodiscard]] int64_t values() const;
     [[nodiscard]] std::vector<int64_t> weight_shape() const;
     /// Number of products in one value of the convolution's map.
@@ -57,9 +58,8 @@ struct TensorShapes {
 /// Tensors that a checkpoint of this network must have, by the names of the weights.
 [[nodiscard]] std::map<std::string, TensorShapes> checkpoint_shapes(const Graph& graph);
 
-// What one step of a forward call is and costs, counted over the graph: the lines of a profile, the same for every
-// engine that computes the steps one by one.
-
+/// What one step of a forward call is and costs, counted over the graph: the lines of a profile, the same for every
+/// engine that computes the steps one by one.
 struct StepCost {
     std::string layer;            // the name of the convolution's weights, else "max_pool 3": operation and its index
     std::string operation;        // "convolution 3x3, 64 to 128, relu"

@@ -73,8 +73,7 @@ class Planner {
         MemorySize scratch;
         if (by_taps) scratch.bytes_per_pixel = map_bytes_per_pixel(index) / kTaps;
         if (path_.copies_kernels)
-            scratch.fixed_bytes = shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel *
-                                  path_.value_bytes / (by_taps ? kTaps : 1);
+            scratch.fixed_bytes = shapes.weight_values() * path_.value_bytes / (by_taps ? kTaps : 1);
         if (scratch != MemorySize{}) (void)add_block(scratch, step);
     }
 
@@ -129,8 +128,7 @@ std::vector<MemorySize> live_sizes(const MemoryPlan& plan) {
 std::vector<MemorySize> peak_sizes(const MemoryPlan& plan) {
     const std::vector<MemorySize> sizes = live_sizes(plan);
     const auto order = [](const MemorySize& size) { return std::pair(size.fixed_bytes, size.bytes_per_pixel); };
-    std::optional<MemorySize> peak = *std::max_element(
-        sizes.begin(), sizes.end(), [&](const MemorySize& a, const MemorySize& b) { return order(a) < order(b); });
+    std::optional<MemorySize> peak = std::ranges::max(sizes, {}, order);
     std::vector<MemorySize> peaks;
     for (; peak; peak = find_next_peak(sizes, *peak)) peaks.insert(peaks.begin(), *peak);
     return peaks;

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 
 namespace pb::network {
 

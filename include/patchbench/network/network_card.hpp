@@ -1,6 +1,6 @@
 // What plans and engines must know of a network that the user brings as a file. It follows from its layers, where those
-// are operations of a Graph; else it is found by trying (network/card/find_card.hpp), or stated in a card beside the file
-// (load_yaml.hpp).
+// are operations of a Graph; else it is found by trying (network/card/find_card.hpp), or stated in a card beside the
+// file (load_yaml.hpp).
 #pragma once
 
 #include "patchbench/network/graph.hpp"
@@ -38,6 +38,9 @@ struct NetworkCard {
     std::optional<int64_t> halo;
     /// All operations, where they are known: every engine of ours then runs the network. A card in a file has none.
     std::optional<Graph> layers{};
+
+    /// Channels that the network takes: with the noise level, whichever input that is in.
+    [[nodiscard]] int64_t channels_in() const { return channels + (sigma == SigmaInput::none ? 0 : 1); }
 
     friend auto operator<=>(const NetworkCard&, const NetworkCard&) = default;
 };

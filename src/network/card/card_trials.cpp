@@ -12,6 +12,8 @@ namespace pb::network {
 
 namespace {
 
+Shape shape_of(const NetworkCard& card, Extent extent) { return {1, card.channels_in(), extent.h, extent.w}; }
+
 /// Uniform in [0,1), the same for the same place.
 double uniform_at(int64_t channel, int64_t row, int64_t column, uint64_t seed) {
     uint64_t hash = seed;
@@ -27,21 +29,17 @@ double uniform_at(int64_t channel, int64_t row, int64_t column, uint64_t seed) {
 template <class ValueAt>
 std::vector<float> fill_window(const NetworkCard& card, const TrialWindow& window, ValueAt value_at) {
     std::vector<float> values;
-    values.reserve(static_cast<size_t>(shape_of(card, window.extent).elements()));
+    const auto num_values = static_cast<size_t>(shape_of(card, window.extent).elements());
+    values.reserve(num_values);
     for (int64_t c = 0; c < card.channels; ++c)
         for (int64_t y = 0; y < window.extent.h; ++y)
             for (int64_t x = 0; x < window.extent.w; ++x)
                 values.push_back(static_cast<float>(card.range * value_at(c, y, x)));
-    values.resize(static_cast<size_t>(shape_of(card, window.extent).elements()),
-                  static_cast<float>(card.range * window.sigma));
+    values.resize(num_values, static_cast<float>(card.range * window.sigma));
     return values;
 }
 
 }  // namespace
-
-Shape shape_of(const NetworkCard& card, Extent extent) {
-    return {1, card.channels + (card.sigma == SigmaInput::none ? 0 : 1), extent.h, extent.w};
-}
 
 std::vector<float> noise_window(const NetworkCard& card, const TrialWindow& window) {
     constexpr uint64_t kField = 1, kOther = 2;

@@ -1,4 +1,5 @@
-// The trials of find_card.hpp: test images, windows that are run and outputs that are compared.
+// The trials of find_card.hpp: test images, windows that are run and outputs that are compared, and the search for how
+// far a network sees.
 #pragma once
 
 #include "network/card/find_card.hpp"
@@ -11,11 +12,10 @@
 
 namespace pb::network {
 
-// Test images of find_card.hpp: the value of a pixel follows from its place, so that shifted windows have equal pixels.
-
 /// Pixels of a window, counted from its first one, that hold other values than the field.
 using Changed = std::function<bool(int64_t row, int64_t column)>;
 
+/// A part of a test image. The value of a pixel follows from its place, so that shifted windows have equal pixels.
 struct TrialWindow {
     Extent extent;
     int64_t row = 0, column = 0;  // of its first pixel in the field
@@ -28,8 +28,6 @@ struct TrialWindow {
 
 /// A smooth scene, with noise of standard deviation `window.sigma` where it is wanted.
 [[nodiscard]] std::vector<float> scene_window(const NetworkCard& card, const TrialWindow& window, bool with_noise);
-
-[[nodiscard]] Shape shape_of(const NetworkCard& card, Extent extent);
 
 /// A smaller change of the output, by its range, is taken for none: a tenth of the tolerance of the verification.
 inline constexpr double kVisible = 1e-5;
@@ -56,8 +54,6 @@ class CardTrials {
     std::string last_refusal_;
     int64_t num_trials_ = 0;
 };
-
-// The part of find_card.hpp that looks how far a network sees.
 
 /// Sets alignment (to the period of the network, where that is larger than the step of its extents), radius and halo of
 /// `trials.card`. `base`: extent of a window that is accepted. Adds to `remarks` why a network is unbounded, and a

@@ -1,5 +1,5 @@
 // Carried rows: what each step computes of an image that goes through a network in row bands, the rows that stay for
-// later steps, and the second copy of a map with which fewer stay.
+// later steps, and the second copy of a map with which fewer stay. Pure arithmetic.
 #pragma once
 
 #include "network/parts/computed_ranges.hpp"
@@ -12,13 +12,12 @@
 
 namespace pb::network {
 
-// A network in which a map is made twice, so that carried rows take less memory.
-//
 // Note [Late maps]: DRUNet's first convolution makes 64 channels of 4, and its last one reads them again: with carried
 // rows 185 rows of them wait for all layers between. Where the rows of the input wait instead, and the convolution is
 // computed again when its rows are read, these are 4 channels. The kernel and the rows are the same, so native gets the
 // same bits; torch adds the copy in the convolution itself, and gets the same values within rounding.
 
+/// A network in which a map is made twice, so that carried rows take less memory.
 struct LateGraph {
     Graph graph;
     std::vector<size_t> origin;  // by operation of `graph`: the operation of the network that it is
@@ -31,10 +30,8 @@ struct LateGraph {
 /// the last of these, which reads the copy. None where there is no such convolution.
 [[nodiscard]] std::optional<LateGraph> with_late_map(const Graph& graph);
 
-// An image of any height through a network in row bands from top to bottom, each row of each map computed once: what
-// each step computes, and the rows that must stay in memory for later steps. Pure arithmetic.
-//
-// Note [Carried rows]: step by step the output grows by one band. Each map is computed as far as the output needs it
+// Note [Carried rows]: an image of any height goes through a network from top to bottom, and each row of each map is
+// computed once. Step by step the output grows by one band. Each map is computed as far as the output needs it
 // (computed_ranges.hpp), as if the image had no end: the first steps take rows of the input and make no output, and
 // most steps after them have the same shape. Rows that a reader needs again stay: a few of most maps, many of a map
 // that is summed or concatenated with one that is made much later. Bands and ranks do not change the bits of native,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace pb::network {
 
@@ -59,14 +60,12 @@ int64_t slab_unit(const Graph& graph) {
 }
 
 std::vector<size_t> travelling_maps(const Graph& graph, ComputedUnit unit) {
-    std::vector<size_t> maps;
+    std::set<size_t> maps;  // operations are in the order in which their maps are made
     for (const Step& step : steps_of(graph, fusing_of(unit)))
         if (reads_beside(graph, step))
             for (const size_t operand : operands_of(graph, step))
-                if (operand != 0) maps.push_back(operand);
-    std::sort(maps.begin(), maps.end());  // operations are in the order in which their maps are made
-    maps.erase(std::unique(maps.begin(), maps.end()), maps.end());
-    return maps;
+                if (operand != 0) maps.insert(operand);
+    return {maps.begin(), maps.end()};
 }
 
 ExchangedSlab::ExchangedSlab(const Graph& graph, const SlabShape& shape)

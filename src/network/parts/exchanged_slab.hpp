@@ -12,6 +12,7 @@
 #include "network/parts/computed_ranges.hpp"
 #include "network/parts/pieces.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace pb::network {
@@ -61,6 +62,7 @@ class ExchangedSlab {
 
     /// See travelling_maps().
     [[nodiscard]] const std::vector<size_t>& travelling() const { return travelling_; }
+    [[nodiscard]] bool travels(size_t operation) const { return std::ranges::binary_search(travelling_, operation); }
     [[nodiscard]] bool has_neighbour(Side side) const;
     [[nodiscard]] int64_t row_bytes(size_t operation) const { return row_bytes_[operation]; }
     [[nodiscard]] SlabTraffic traffic() const;
@@ -74,9 +76,8 @@ class ExchangedSlab {
     std::vector<int64_t> row_bytes_;
 };
 
-// Where the rows of a slab lie in memory, with room for the border rows of its neighbours: all in one arena of a size
-// that is known before anything runs.
-
+/// Where the rows of a slab lie in memory, with room for the border rows of its neighbours: all in one arena of a size
+/// that is known before anything runs.
 struct ExchangedMemory {
     /// By operation, the rows that its memory has room for: at least those that the slab holds. Maps that share memory,
     /// because one overwrites the other, have the same rows.
@@ -88,12 +89,9 @@ struct ExchangedMemory {
 /// Maps share memory as in a forward call on the whole image (plan_memory).
 [[nodiscard]] ExchangedMemory plan_exchanged(const Graph& graph, const ExchangedSlab& slab);
 
-// The steps of a slab of exchanged rows (exchanged_slab.hpp) in the engine torch, which has a tensor for each map
-// instead of an arena. The engine (engine/torch/passes.hpp) goes through them, and peak_of_pieces() adds up the memory
-// they take.
-
-/// Each step makes the rows that the slab owns; the result of a step whose rows travel is copied into a map with room
-/// for border rows.
+/// The steps of a slab in the engine torch, which has a tensor for each map instead of an arena. The engine
+/// (engine/torch/passes.hpp) goes through them, and peak_of_pieces() adds up the memory they take. Each step makes the
+/// rows that the slab owns; the result of a step whose rows travel is copied into a map with room for border rows.
 [[nodiscard]] std::vector<PieceStep> slab_steps(const Graph& graph, const ExchangedSlab& slab);
 
 }  // namespace pb::network

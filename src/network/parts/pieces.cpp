@@ -194,8 +194,7 @@ int64_t kernel_bytes(const Graph& graph, const PieceStep& step, int64_t n, const
     if (!is_convolution(graph[first].kind)) return 0;
     const TensorShapes shapes = tensor_shapes(graph, first);
     const int64_t taps = shapes.transposed && path.transposes_by_taps ? 4 : 1;
-    const int64_t kernel = shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel;
-    int64_t bytes = path.copies_kernels ? kernel * path.value_bytes / taps : 0;
+    int64_t bytes = path.copies_kernels ? shapes.weight_values() * path.value_bytes / taps : 0;
     const int64_t result = bytes_of_piece(graph, step.step.last, step.made, n, path);
     if (taps > 1) bytes += result / taps;
     if (path.sums_after_layer && step.overwritten && map_summed(graph, step.step)) bytes += result;
