@@ -40,30 +40,17 @@ void empty_allocator_cache(DeviceId device) {
         counting_memory().empty_cache();
 }
 
-struct EngineBuffer::Impl {
-    std::shared_ptr<void> memory;
-};
-
-EngineBuffer::EngineBuffer() = default;
-
-EngineBuffer::EngineBuffer(DeviceId device, size_t bytes) : impl_(std::make_unique<Impl>()) {
+EngineBuffer::EngineBuffer(DeviceId device, size_t bytes) {
     try {
         if (device.is_cuda())
-            impl_->memory = torch_library().allocate_cuda(device.index, bytes);
+            memory_ = torch_library().allocate_cuda(device.index, bytes);
         else
-            impl_->memory.reset(counting_memory().allocate(bytes),
-                                [](void* block) { counting_memory().release(block); });
+            memory_.reset(counting_memory().allocate(bytes), [](void* block) { counting_memory().release(block); });
     } catch (const OutOfMemory& error) {
         empty_allocator_cache(device);
         throw OutOfMemory(fmt::format("engine: a buffer of {} bytes: out of memory: {}", bytes, error.what()));
     }
 }
-
-EngineBuffer::~EngineBuffer() = default;
-EngineBuffer::EngineBuffer(EngineBuffer&&) noexcept = default;
-EngineBuffer& EngineBuffer::operator=(EngineBuffer&&) noexcept = default;
-
-void* EngineBuffer::pointer() const { return impl_ ? impl_->memory.get() : nullptr; }
 
 CountedPart::CountedPart(int64_t bytes) : bytes_(bytes) {
     try {

@@ -50,16 +50,14 @@ void empty_allocator_cache(DeviceId device);
 /// stream, so synchronise before freeing it.
 class EngineBuffer {
   public:
-    EngineBuffer();
+    EngineBuffer() = default;
     EngineBuffer(DeviceId device, size_t bytes);
-    ~EngineBuffer();
-    EngineBuffer(EngineBuffer&&) noexcept;
-    EngineBuffer& operator=(EngineBuffer&&) noexcept;
-    [[nodiscard]] void* pointer() const;
+    EngineBuffer(EngineBuffer&&) noexcept = default;
+    EngineBuffer& operator=(EngineBuffer&&) noexcept = default;
+    [[nodiscard]] void* pointer() const { return memory_.get(); }
 
   private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<void> memory_;
 };
 
 /// Counts memory of the host that lies elsewhere, as if the allocator had given it: this process's part of what several

@@ -54,9 +54,6 @@ struct LayersInFile {
 /// Whether an engine in a process of its own has its environment; others are always there.
 [[nodiscard]] bool is_installed(EngineKind engine);
 
-/// As candidates_in_onnx; of code, all that there are.
-[[nodiscard]] std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& file);
-
 /// Finds the card of the network in `file` by running it in the engine of `options`. Throws UsageError that names the
 /// file, and what making the engine throws.
 [[nodiscard]] network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options);
@@ -65,10 +62,8 @@ struct LayersInFile {
 [[nodiscard]] network::FoundCard try_layers(const std::filesystem::path& file, const network::NetworkCard& card,
                                             const EngineOptions& options);
 
-// Which network a weights file is for, asked before a network is chosen. `load_weights` (patchbench/engine/weights.hpp)
-// then reads the file for that network.
-
-/// Reads the whole file. Throws UsageError as `load_weights` does.
+/// Which network a weights file is for, asked before a network is chosen. Reads the whole file. Throws UsageError as
+/// `load_weights` does, which then reads the file for that network.
 [[nodiscard]] network::NetworkKind network_in_file(const std::filesystem::path& file);
 
 }  // namespace pb::engine

@@ -41,39 +41,6 @@ void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
                     shape.h, shape.w, name_of(expected.kind), widest, kLimit / widest / 1'000'000));
 }
 
-}  // namespace
-
-ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
-    const auto with_options = [&](ExpectedViews views) {
-        views.dtype = storage_of(options.engine, options.precision);
-        views.layout = options.layout;
-        views.device = options.device;
-        return views;
-    };
-    if (const auto& card = weights.card; card && !card->layers)
-        return with_options({.kind = weights.kind(),
-                             .channels_in = card->channels + (card->sigma == network::SigmaInput::none ? 0 : 1),
-                             .channels_out = card->channels,
-                             .alignment = card->alignment,
-                             .widest_map = 1});
-    const network::Graph graph = weights.graph();
-    return with_options({.kind = weights.kind(),
-                         .channels_in = graph.channels_in(),
-                         .channels_out = graph.channels_out(),
-                         .alignment = network::alignment_of(graph),
-                         .widest_map = static_cast<int64_t>(network::widest_map_of(graph))});
-}
-
-void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out) {
-    check_view(expected, in, expected.channels_in, "input");
-    check_view(expected, out, expected.channels_out, "output");
-    require(in.shape.n == out.shape.n && in.shape.h == out.shape.h && in.shape.w == out.shape.w,
-            "engine: the input, " + text_of(in.shape) + ", and the output, " + text_of(out.shape) + ", do not match");
-    check_index_limit(expected, in.shape);
-}
-
-namespace {
-
 /// The windows from number `begin` on that have one core.
 Range alike_from(int64_t begin, std::span<const Rect> cores) {
     const auto first = cores.begin() + begin;
@@ -99,6 +66,35 @@ void add(const StepClock& clock, double weight, std::vector<StepTime>& sum) {
 }
 
 }  // namespace
+
+ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
+    const auto with_options = [&](ExpectedViews views) {
+        views.dtype = storage_of(options.engine, options.precision);
+        views.layout = options.layout;
+        views.device = options.device;
+        return views;
+    };
+    if (const auto& card = weights.card; card && !card->layers)
+        return with_options({.kind = weights.kind(),
+                             .channels_in = card->channels_in(),
+                             .channels_out = card->channels,
+                             .alignment = card->alignment,
+                             .widest_map = 1});
+    const network::Graph graph = weights.graph();
+    return with_options({.kind = weights.kind(),
+                         .channels_in = graph.channels_in(),
+                         .channels_out = graph.channels_out(),
+                         .alignment = network::alignment_of(graph),
+                         .widest_map = static_cast<int64_t>(network::widest_map_of(graph))});
+}
+
+void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out) {
+    check_view(expected, in, expected.channels_in, "input");
+    check_view(expected, out, expected.channels_out, "output");
+    require(in.shape.n == out.shape.n && in.shape.h == out.shape.h && in.shape.w == out.shape.w,
+            "engine: the input, " + text_of(in.shape) + ", and the output, " + text_of(out.shape) + ", do not match");
+    check_index_limit(expected, in.shape);
+}
 
 void AlikeWindows::check(const BatchView& in, const BatchView& out, std::span<const Rect> cores) const {
     check_views(expected_, in, out);

@@ -27,7 +27,7 @@ constexpr std::array<TypeRow, 10> kTypes{{{ElementType::f64, 8, "F64", "DoubleSt
                                           {ElementType::boolean, 1, "BOOL", "BoolStorage"}}};
 
 std::optional<ElementType> find_type(std::string_view TypeRow::*column, std::string_view name) {
-    const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& r) { return r.*column == name; });
+    const auto* const row = std::ranges::find(kTypes, name, column);
     return row == kTypes.end() ? std::nullopt : std::optional(row->type);
 }
 

@@ -67,11 +67,9 @@ struct PickleHeap {
     std::vector<PickledTensor> tensors;
 };
 
-// The only names that a pickle may call, and the results of such calls. All other names are refused.
-
-/// `collections.OrderedDict` and `Counter`, `torch._utils._rebuild_*`, `torch.FloatStorage`, ..., and the classes of
-/// settings that scripts save beside weights (`argparse.Namespace`, paths, numbers of NumPy); nullopt for any other
-/// name.
+/// The only names that a pickle may call: `collections.OrderedDict` and `Counter`, `torch._utils._rebuild_*`,
+/// `torch.FloatStorage`, ..., and the classes of settings that scripts save beside weights (`argparse.Namespace`,
+/// paths, numbers of NumPy); nullopt for any other name.
 [[nodiscard]] std::optional<PickleValue> find_global(std::string_view module, std::string_view name);
 
 /// The result of calling `callable`, made in `heap`; nullopt when the arguments do not fit. `arguments` may be a tuple

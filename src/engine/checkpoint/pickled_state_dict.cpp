@@ -74,16 +74,6 @@ class Search {
     std::vector<bool> seen_;
 };
 
-}  // namespace
-
-NestedStateDict find_state_dict(const PickleHeap& heap, size_t outermost) {
-    for (const bool strict : {true, false})
-        if (auto found = Search(heap, strict).look(outermost, 0)) return *found;
-    return {outermost, ""};
-}
-
-namespace {
-
 class TensorReader {
   public:
     explicit TensorReader(const PickledFile& file) : file_(file) {}
@@ -181,6 +171,12 @@ class TensorReader {
 };
 
 }  // namespace
+
+NestedStateDict find_state_dict(const PickleHeap& heap, size_t outermost) {
+    for (const bool strict : {true, false})
+        if (auto found = Search(heap, strict).look(outermost, 0)) return *found;
+    return {outermost, ""};
+}
 
 Checkpoint to_tensors(const PickledFile& file, const PickleValue& root) {
     const auto* outermost = std::get_if<DictRef>(&root);

@@ -9,11 +9,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <list>
 #include <map>
 
 namespace pb::engine {
 namespace {
+
+bool begins_with(Bytes file, std::string_view magic) {
+    return file.size() >= magic.size() && std::memcmp(file.data(), magic.data(), magic.size()) == 0;
+}
 
 // The folder of all records in the archive: the one that contains the pickle.
 std::string find_root(const ZipArchive& archive, const std::string& name) {
@@ -32,30 +37,6 @@ void check_byte_order(const ZipArchive& archive, const std::string& root, const 
     if (order != "little")
         throw UsageError(name + ": byte order " + shown(order) + "; save the file on a little-endian machine");
 }
-
-}  // namespace
-
-bool is_zip(Bytes file) {
-    constexpr std::string_view kMagic = "PK\x03\x04";
-    return file.size() >= kMagic.size() && std::memcmp(file.data(), kMagic.data(), kMagic.size()) == 0;
-}
-
-Checkpoint read_zip_pth(Bytes file, const std::string& name) {
-    const ZipArchive archive(file, name);
-    const std::string root = find_root(archive, name);
-    check_byte_order(archive, root, name);
-    const std::vector<std::byte> pickle = archive.read(root + "/data.pkl");
-    ByteReader reader(pickle, name + ", entry " + shown(root + "/data.pkl"));
-    PickleHeap heap;
-    const PickleValue value = PickleMachine(reader, heap).run();
-    std::list<std::vector<std::byte>> records;  // a list, so that storages keep their address
-    const auto read_storage = [&](const PickledStorage& storage) -> Bytes {
-        return records.emplace_back(archive.read(root + "/data/" + std::string(storage.key)));
-    };
-    return to_tensors({name, file.size(), heap, read_storage}, value);
-}
-
-namespace {
 
 // torch/serialization.py, _legacy_save: the number 0x1950a86a20f9469cfc6c and the protocol 1001, a pickle each.
 constexpr std::string_view kMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e", 15);
@@ -102,9 +83,24 @@ StorageMap read_storages(ByteReader& reader, const PickleHeap& heap, const Pickl
 
 }  // namespace
 
-bool is_legacy_pth(Bytes file) {
-    return file.size() >= kMagic.size() && std::memcmp(file.data(), kMagic.data(), kMagic.size()) == 0;
+bool is_zip(Bytes file) { return begins_with(file, "PK\x03\x04"); }
+
+Checkpoint read_zip_pth(Bytes file, const std::string& name) {
+    const ZipArchive archive(file, name);
+    const std::string root = find_root(archive, name);
+    check_byte_order(archive, root, name);
+    const std::vector<std::byte> pickle = archive.read(root + "/data.pkl");
+    ByteReader reader(pickle, name + ", entry " + shown(root + "/data.pkl"));
+    PickleHeap heap;
+    const PickleValue value = PickleMachine(reader, heap).run();
+    std::list<std::vector<std::byte>> records;  // a list, so that storages keep their address
+    const auto read_storage = [&](const PickledStorage& storage) -> Bytes {
+        return records.emplace_back(archive.read(root + "/data/" + std::string(storage.key)));
+    };
+    return to_tensors({name, file.size(), heap, read_storage}, value);
 }
+
+bool is_legacy_pth(Bytes file) { return begins_with(file, kMagic); }
 
 Checkpoint read_legacy_pth(Bytes file, const std::string& name) {
     ByteReader reader(file, name);
@@ -123,13 +119,11 @@ Checkpoint read_legacy_pth(Bytes file, const std::string& name) {
     return to_tensors({name, file.size(), heap, read_storage}, value);
 }
 
-// Packages of PyTorch (.pt2) are zip archives. What is in one, by the names of its entries.
-
 bool is_compiled_package(const std::filesystem::path& file) {
     const std::vector<std::byte> bytes = read_file(file);
     const auto names = ZipArchive(bytes, file.string()).names();
-    return std::any_of(names.begin(), names.end(),
-                       [](const std::string& name) { return name.find("data/aotinductor/") != std::string::npos; });
+    return std::ranges::any_of(
+        names, [](const std::string& name) { return name.find("data/aotinductor/") != std::string::npos; });
 }
 
 std::optional<EngineKind> sole_engine_of(const std::filesystem::path& file) {

@@ -4,9 +4,7 @@
 
 #include "engine/checkpoint/byte_reader.hpp"
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

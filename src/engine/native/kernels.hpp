@@ -11,10 +11,8 @@
 
 namespace pb::engine::native {
 
-// How a Winograd convolution is cut into work for threads.
-
-/// Work items: item = block of tiles * num_groups + group of output channels. Each thread takes as many as the others,
-/// or one more.
+/// How a Winograd convolution is cut into work for threads: item = block of tiles * num_groups + group of output
+/// channels. Each thread takes as many as the others, or one more.
 struct WinogradBlocks {
     int64_t num_blocks = 1;
     int64_t num_groups = 1;

@@ -37,8 +37,8 @@ void for_rows(const Map& map, const Range& numbers, RowOf row_of) {
 
 }  // namespace
 
-float* block_in(void* memory, const network::Arena& arena, size_t block) {
-    return reinterpret_cast<float*>(static_cast<std::byte*>(memory) + arena.offsets[block]);
+float* block_in(const EngineBuffer& buffer, const network::Arena& arena, size_t block) {
+    return reinterpret_cast<float*>(static_cast<std::byte*>(buffer.pointer()) + arena.offsets[block]);
 }
 
 Network::Network(const Weights& weights, const EngineOptions& options)
@@ -55,7 +55,12 @@ Network::Network(const Weights& weights, const EngineOptions& options)
     }
 }
 
-std::vector<float*> Network::scratch_in(std::byte* memory) const {
+EngineBuffer Network::buffer_for(const network::Arena& arena) const {
+    return {{}, static_cast<size_t>(arena.bytes + threads_.size() * scratch_bytes_)};
+}
+
+std::vector<float*> Network::scratch_in(const EngineBuffer& buffer, const network::Arena& arena) const {
+    std::byte* const memory = static_cast<std::byte*>(buffer.pointer()) + arena.bytes;
     std::vector<float*> scratch;
     scratch.reserve(static_cast<size_t>(threads_.size()));
     for (int thread = 0; thread < threads_.size(); ++thread)
@@ -66,11 +71,10 @@ std::vector<float*> Network::scratch_in(std::byte* memory) const {
 void Network::run(const BatchView& in, const BatchView& out, StepClock* clock) {
     if (pixels_ != in.shape.pixels()) arena_ = network::place_blocks(plan_, in.shape.pixels());
     pixels_ = in.shape.pixels();
-    const EngineBuffer buffer({}, static_cast<size_t>(arena_.bytes + scratch_bytes()));
-    auto* const memory = static_cast<std::byte*>(buffer.pointer());
-    Workplace place{.maps = {}, .scratch = scratch_in(memory + arena_.bytes)};
+    const EngineBuffer buffer = buffer_for(arena_);
+    Workplace place{.maps = {}, .scratch = scratch_in(buffer, arena_)};
     place.maps.reserve(graph_.size());
-    for (size_t i = 0; i < graph_.size(); ++i) place.maps.push_back(whole_map(i, in, out, memory));
+    for (size_t i = 0; i < graph_.size(); ++i) place.maps.push_back(whole_map(i, in, out, buffer));
     if (clock != nullptr) clock->start();
     for (size_t step = 0; step < calls_.size(); ++step) {
         run_step(step, place);
@@ -93,14 +97,14 @@ Map Network::map_of(size_t operation, int64_t n, Extent image) const {
     return map;
 }
 
-Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const {
+Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, const EngineBuffer& buffer) const {
     Map map = map_of(operation, in.shape.n, {in.shape.h, in.shape.w});
     map.made = {0, map.h};
     map.rows.places = map.h;
     if (operation == 0)
         map.rows.values = static_cast<float*>(in.pointer);
     else if (const auto block = plan_.block_of[operation])
-        map.rows.values = block_in(memory, arena_, *block);
+        map.rows.values = block_in(buffer, arena_, *block);
     else
         map.rows.values = static_cast<float*>(out.pointer);
     return map;

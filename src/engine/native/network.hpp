@@ -36,8 +36,8 @@ struct Workplace {
     std::vector<float*> scratch;  // by thread
 };
 
-/// Memory of a block of `arena`, which lies at `memory`.
-[[nodiscard]] float* block_in(void* memory, const network::Arena& arena, size_t block);
+/// Memory of a block of `arena`, with which `buffer` begins.
+[[nodiscard]] float* block_in(const EngineBuffer& buffer, const network::Arena& arena, size_t block);
 
 class Network {
   public:
@@ -50,9 +50,10 @@ class Network {
 
     [[nodiscard]] const network::Graph& graph() const { return graph_; }
     [[nodiscard]] const std::vector<network::Step>& steps() const { return plan_.steps; }
-    [[nodiscard]] int64_t scratch_bytes() const { return threads_.size() * scratch_bytes_; }
-    /// The memory of each thread in `memory`, which has scratch_bytes().
-    [[nodiscard]] std::vector<float*> scratch_in(std::byte* memory) const;
+    /// Memory for `arena`, and behind it the scratch memory of the threads. Throws OutOfMemory.
+    [[nodiscard]] EngineBuffer buffer_for(const network::Arena& arena) const;
+    /// The scratch memory of each thread in such a buffer.
+    [[nodiscard]] std::vector<float*> scratch_in(const EngineBuffer& buffer, const network::Arena& arena) const;
     /// The map that an operation makes of `n` images, without memory: rows are neither placed nor made, columns are
     /// all.
     [[nodiscard]] Map map_of(size_t operation, int64_t n, Extent image) const;
@@ -66,7 +67,8 @@ class Network {
         std::optional<PackedLayer> layer;  // of convolutions
     };
 
-    [[nodiscard]] Map whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const;
+    [[nodiscard]] Map whole_map(size_t operation, const BatchView& in, const BatchView& out,
+                                const EngineBuffer& buffer) const;
     void convolve(const Call& call, const Workplace& place);
     void combine(const Call& call, const Workplace& place);
     void concatenate(const Call& call, const Workplace& place);

@@ -11,6 +11,8 @@ size_t step_that_makes(const std::vector<network::Step>& steps, size_t map) {
     return static_cast<size_t>(std::ranges::find(steps, map, &network::Step::last) - steps.begin());
 }
 
+constexpr int64_t tile_begin(int64_t row) { return row / network::kWinogradTile * network::kWinogradTile; }
+
 }  // namespace
 
 Bands::Bands(Network& network, const network::BandSchedule& schedule)
@@ -19,9 +21,9 @@ Bands::Bands(Network& network, const network::BandSchedule& schedule)
       memory_(network::plan_bands(schedule)),
       origin_(schedule.origin_in(network.graph())),
       calls_(make_calls()),
-      buffer_({}, static_cast<size_t>(memory_.arena.bytes + network.scratch_bytes())),
+      buffer_(network.buffer_for(memory_.arena)),
       maps_(origin_.size()) {
-    place_.scratch = network.scratch_in(static_cast<std::byte*>(buffer_.pointer()) + memory_.arena.bytes);
+    place_.scratch = network.scratch_in(buffer_, memory_.arena);
     place_.maps.resize(network.graph().size());
 }
 
@@ -42,7 +44,7 @@ std::vector<Bands::Call> Bands::make_calls() const {
     return calls;
 }
 
-float* Bands::block(size_t number) const { return block_in(buffer_.pointer(), memory_.arena, number); }
+float* Bands::block(size_t number) const { return block_in(buffer_, memory_.arena, number); }
 
 Map Bands::map_at(int64_t step, size_t operation) const {
     const network::BandMap& planned = memory_.maps[operation];
@@ -101,18 +103,12 @@ void Bands::keep(int64_t step, size_t operation) {
         std::copy_n(rows.row(0, kept.begin), kept.size() * rows.row_floats, block(*planned.kept_block));
 }
 
-namespace {
-
-constexpr int64_t tile_begin(int64_t row) { return row / network::kWinogradTile * network::kWinogradTile; }
-
-}  // namespace
-
 Slab::Slab(Network& network, const network::ExchangedSlab& slab)
     : network_(network),
       slab_(slab),
       memory_(network::plan_exchanged(network.graph(), slab)),
-      buffer_({}, static_cast<size_t>(memory_.arena.bytes + network.scratch_bytes())) {
-    place_.scratch = network.scratch_in(static_cast<std::byte*>(buffer_.pointer()) + memory_.arena.bytes);
+      buffer_(network.buffer_for(memory_.arena)) {
+    place_.scratch = network.scratch_in(buffer_, memory_.arena);
     place_.maps.reserve(network.graph().size());
     for (size_t i = 0; i < network.graph().size(); ++i) place_.maps.push_back(map_at(i));
 }
@@ -122,8 +118,7 @@ Map Slab::map_at(size_t operation) const {
     map.made = slab_.owned(operation);
     map.rows.first = memory_.rows[operation].begin;
     map.rows.places = memory_.rows[operation].size();
-    if (const auto block = memory_.block_of[operation])
-        map.rows.values = block_in(buffer_.pointer(), memory_.arena, *block);
+    if (const auto block = memory_.block_of[operation]) map.rows.values = block_in(buffer_, memory_.arena, *block);
     return map;
 }
 
@@ -132,7 +127,8 @@ void Slab::run(const void* in, void* out, RowExchange* exchange) {
     place_.maps[network_.graph().output()].rows.values = static_cast<float*>(out);
     in_flight_.reset();
     for (size_t step = 0; step < network_.steps().size(); ++step) {
-        if (reads(step, in_flight_)) {
+        const std::vector<size_t> read = network::maps_read(network_.graph(), network_.steps()[step]);
+        if (in_flight_ && std::ranges::count(read, *in_flight_) > 0) {
             exchange->finish();
             in_flight_.reset();
         }
@@ -142,7 +138,7 @@ void Slab::run(const void* in, void* out, RowExchange* exchange) {
 
 void Slab::run_step(size_t step, RowExchange* exchange) {
     const size_t made = network_.steps()[step].last;
-    if (exchange == nullptr || !travels(made)) return compute(step, slab_.owned(made));
+    if (exchange == nullptr || !slab_.travels(made)) return compute(step, slab_.owned(made));
     const Range above = tiles_sent(made, network::Side::above);
     Range below = tiles_sent(made, network::Side::below);
     below.begin = std::max(below.begin, above.end);  // a slab of one tile
@@ -152,17 +148,6 @@ void Slab::run_step(size_t step, RowExchange* exchange) {
     exchange->start(border_rows(made, network::Side::above), border_rows(made, network::Side::below));
     in_flight_ = made;
     compute(step, {above.end, below.begin});
-}
-
-bool Slab::reads(size_t step, std::optional<size_t> map) const {
-    if (!map) return false;
-    const std::vector<size_t> read = network::maps_read(network_.graph(), network_.steps()[step]);
-    return std::find(read.begin(), read.end(), *map) != read.end();
-}
-
-bool Slab::travels(size_t operation) const {
-    const std::vector<size_t>& maps = slab_.travelling();
-    return std::binary_search(maps.begin(), maps.end(), operation);
 }
 
 void Slab::compute(size_t step, const Range& rows) {
@@ -190,11 +175,8 @@ std::span<std::byte> Slab::bytes_of(size_t operation, const Range& rows) const {
 }
 
 Cropped::Cropped(Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected)
-    : network_(network),
-      windows_(crop, n, expected),
-      arena_(crop.place(n)),
-      buffer_({}, static_cast<size_t>(arena_.bytes + network.scratch_bytes())) {
-    place_.scratch = network.scratch_in(static_cast<std::byte*>(buffer_.pointer()) + arena_.bytes);
+    : network_(network), windows_(crop, n, expected), arena_(crop.place(n)), buffer_(network.buffer_for(arena_)) {
+    place_.scratch = network.scratch_in(buffer_, arena_);
     place_.maps.resize(network.graph().size());
 }
 
@@ -208,7 +190,7 @@ Map Cropped::map_at(size_t operation, int64_t n, const Rect& core) const {
         map.rows.places = map.h;
         return map;
     }
-    map.rows.values = block_in(buffer_.pointer(), arena_, *block);
+    map.rows.values = block_in(buffer_, arena_, *block);
     map.rows.first = rows.held[operation].begin;
     map.rows.places = rows.held[operation].size();
     map.rows.first_column = columns.held[operation].begin;

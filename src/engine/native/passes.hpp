@@ -12,10 +12,9 @@
 
 namespace pb::engine::native {
 
-// A band schedule with a native network: which rows lie where at each step, and the copies of those that stay. The
-// schedule may be that of the network with a late map (network/parts/band_schedule.hpp): then one operation of the
-// network is two of the schedule.
-
+/// A band schedule with a native network: which rows lie where at each step, and the copies of those that stay. The
+/// schedule may be that of the network with a late map (network/parts/band_schedule.hpp): then one operation of the
+/// network is two of the schedule.
 class Bands final : public BandPass, public LayerReport {
   public:
     /// Both must outlive it. Throws OutOfMemory, and Error for the schedule of another network.
@@ -51,11 +50,8 @@ class Bands final : public BandPass, public LayerReport {
     Workplace place_;
 };
 
-// A slab of an image with a native network: which rows lie where, which are computed first, and when the border rows
-// travel.
-
-/// The tiles at the borders of a map whose border rows travel are computed first. While their rows are on the way, the
-/// rows between them are computed.
+/// A slab of an image with a native network. The tiles at the borders of a map whose border rows travel are computed
+/// first. While their rows are on the way, the rows between them are computed.
 class Slab final : public SlabPass {
   public:
     /// Both must outlive it. Throws OutOfMemory.
@@ -66,8 +62,6 @@ class Slab final : public SlabPass {
   private:
     [[nodiscard]] Map map_at(size_t operation) const;
     void run_step(size_t step, RowExchange* exchange);
-    [[nodiscard]] bool reads(size_t step, std::optional<size_t> map) const;
-    [[nodiscard]] bool travels(size_t operation) const;
     void compute(size_t step, const Range& rows);
     /// The tiles whose rows the neighbours need; no rows where there is no neighbour.
     [[nodiscard]] Range tiles_sent(size_t operation, network::Side to) const;

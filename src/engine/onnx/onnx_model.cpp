@@ -36,6 +36,15 @@ Metadata metadata_of(const onnx::ModelProto& model) {
     return metadata;
 }
 
+std::vector<const onnx::ValueInfoProto*> inputs_of(const onnx::GraphProto& graph) {
+    std::set<std::string> constants;
+    for (const auto& tensor : graph.initializer()) constants.insert(tensor.name());
+    std::vector<const onnx::ValueInfoProto*> inputs;
+    for (const auto& input : graph.input())
+        if (!constants.contains(input.name())) inputs.push_back(&input);
+    return inputs;
+}
+
 using onnx::AttributeProto;
 
 OnnxNode::OnnxNode(const onnx::NodeProto& node, const std::string& file) : node_(node), file_(file) {

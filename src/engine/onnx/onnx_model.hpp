@@ -23,11 +23,13 @@ void check_opset(const onnx::ModelProto& model, const std::string& name);
 /// `metadata_props`.
 [[nodiscard]] Metadata metadata_of(const onnx::ModelProto& model);
 
-// A node of an ONNX model with its attributes by name. expect_nothing_else() refuses attributes that were not read,
-// because they could change the result. All errors are UsageErrors that name the file and the node.
+/// The inputs that are no constants.
+[[nodiscard]] std::vector<const onnx::ValueInfoProto*> inputs_of(const onnx::GraphProto& graph);
 
 using Integers = std::vector<int64_t>;
 
+/// A node of an ONNX model with its attributes by name. expect_nothing_else() refuses attributes that were not read,
+/// because they could change the result. All errors are UsageErrors that name the file and the node.
 class OnnxNode {
   public:
     /// Both arguments must outlive the object.

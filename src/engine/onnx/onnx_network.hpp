@@ -34,9 +34,8 @@ struct OnnxNetwork {
 [[nodiscard]] std::map<std::string, Convolution> convolutions_in(const std::filesystem::path& file,
                                                                  const network::Graph& layers);
 
-// Writes networks for other programs as ONNX: https://github.com/onnx/onnx/blob/main/docs/IR.md.
-
-/// Writes network and weights as an ONNX model (opset 17) with one input and one output, [batch, channels, height,
+/// Writes network and weights for other programs as an ONNX model (opset 17,
+/// https://github.com/onnx/onnx/blob/main/docs/IR.md) with one input and one output, [batch, channels, height,
 /// width] in float32. Batch, height and width are dynamic; height and width must be multiples of the network's
 /// alignment. When the network takes a noise level, the input has one channel more than the image. `load_weights` can
 /// read the file. Throws like AtomicFile.

@@ -9,7 +9,6 @@
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <limits>
 #include <set>
@@ -41,11 +40,7 @@ class GraphReader {
     [[noreturn]] void fail(const std::string& reason) const { throw UsageError(file_ + ": " + reason); }
 
     void read_input() {
-        std::set<std::string> constants;
-        for (const auto& tensor : graph_.initializer()) constants.insert(tensor.name());
-        std::vector<const onnx::ValueInfoProto*> inputs;
-        for (const auto& input : graph_.input())
-            if (!constants.contains(input.name())) inputs.push_back(&input);
+        const std::vector<const onnx::ValueInfoProto*> inputs = inputs_of(graph_);
         if (inputs.size() != 1)
             fail(fmt::format(
                 "a model of {} inputs: it must have one, the image (where the network takes a noise level, as "

@@ -104,6 +104,19 @@ class Pairing {
                                  network::to_text(*nearest), pairing.difference()));
 }
 
+/// `message` without the file's name in front of it.
+std::string without_file(const std::string& message, const std::string& file) {
+    if (!message.starts_with(file)) return message;
+    return message.substr(std::min(message.size(), message.find_first_not_of(",: ", file.size())));
+}
+
+network::NetworkCard card_in(const std::filesystem::path& file) {
+    const OnnxNetwork found = read_onnx(read_file(file), file.string());
+    if (network::num_convolutions(found.graph) == 0) throw UsageError("it has no convolution");
+    (void)candidates_in_onnx(file);  // refuses another type and fixed extents
+    return network::card_of(found.graph);
+}
+
 }  // namespace
 
 Weights recognise_network(const OnnxNetwork& found, const std::string& source, network::NetworkKind preferred) {
@@ -127,23 +140,6 @@ Weights recognise_network(const OnnxNetwork& found, const std::string& source, n
 }
 
 // ONNX models of networks that are not in the list, but whose operations all are those of a Graph.
-namespace {
-
-/// `message` without the file's name in front of it.
-std::string without_file(const std::string& message, const std::string& file) {
-    if (!message.starts_with(file)) return message;
-    return message.substr(std::min(message.size(), message.find_first_not_of(",: ", file.size())));
-}
-
-network::NetworkCard card_in(const std::filesystem::path& file) {
-    const OnnxNetwork found = read_onnx(read_file(file), file.string());
-    if (network::num_convolutions(found.graph) == 0) throw UsageError("it has no convolution");
-    (void)candidates_in_onnx(file);  // refuses another type and fixed extents
-    return network::card_of(found.graph);
-}
-
-}  // namespace
-
 LayersInFile layers_in(const std::filesystem::path& file) {
     if (is_code(file)) return {};
     try {

@@ -11,7 +11,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <limits>
-#include <set>
 #include <span>
 
 namespace pb::engine {
@@ -25,7 +24,7 @@ class SignatureReader {
     SignatureReader(const onnx::GraphProto& graph, const std::string& file) : graph_(graph), file_(file) {}
 
     [[nodiscard]] std::vector<network::NetworkCard> read() const {
-        const auto inputs = read_inputs();
+        const auto inputs = inputs_of(graph_);
         if (inputs.empty() || inputs.size() > 2)
             fail(fmt::format("a model of {} inputs: it must take an image and, where it needs one, a noise level",
                              inputs.size()));
@@ -39,15 +38,6 @@ class SignatureReader {
 
   private:
     [[noreturn]] void fail(const std::string& reason) const { throw UsageError(file_ + ": " + reason); }
-
-    [[nodiscard]] std::vector<const onnx::ValueInfoProto*> read_inputs() const {
-        std::set<std::string> constants;
-        for (const auto& tensor : graph_.initializer()) constants.insert(tensor.name());
-        std::vector<const onnx::ValueInfoProto*> inputs;
-        for (const auto& input : graph_.input())
-            if (!constants.contains(input.name())) inputs.push_back(&input);
-        return inputs;
-    }
 
     void check_type(const onnx::ValueInfoProto& value, const std::string& which) const {
         if (value.type().tensor_type().elem_type() != onnx::TensorProto::FLOAT)

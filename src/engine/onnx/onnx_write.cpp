@@ -23,25 +23,20 @@ constexpr int64_t kOpset = 17;
 constexpr int64_t kFormat = 8;  // version of the file format of that opset
 constexpr const char* kDoubling = "doubling";
 
-void add_integers(NodeProto& node, const std::string& name, std::initializer_list<int64_t> values) {
+AttributeProto& add_attribute(NodeProto& node, const std::string& name, AttributeProto::AttributeType type) {
     AttributeProto& attribute = *node.add_attribute();
     attribute.set_name(name);
-    attribute.set_type(AttributeProto::INTS);
+    attribute.set_type(type);
+    return attribute;
+}
+
+void add_integers(NodeProto& node, const std::string& name, std::initializer_list<int64_t> values) {
+    AttributeProto& attribute = add_attribute(node, name, AttributeProto::INTS);
     for (const int64_t value : values) attribute.add_ints(value);
 }
 
-void add_integer(NodeProto& node, const std::string& name, int64_t value) {
-    AttributeProto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(AttributeProto::INT);
-    attribute.set_i(value);
-}
-
 void add_text(NodeProto& node, const std::string& name, const std::string& value) {
-    AttributeProto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(AttributeProto::STRING);
-    attribute.set_s(value);
+    add_attribute(node, name, AttributeProto::STRING).set_s(value);
 }
 
 void add_tensor(GraphProto& graph, const std::string& name, const std::vector<int64_t>& shape,
@@ -115,7 +110,8 @@ class GraphWriter {
         for (const size_t operand : operation.operands) node.add_input(name_of_map(operand));
         node.add_output(name_of_map(index));
         if (operation.filter) add_filter(node, index);
-        if (operation.kind == network::OperationKind::concatenate) add_integer(node, "axis", 1);
+        if (operation.kind == network::OperationKind::concatenate)
+            add_attribute(node, "axis", AttributeProto::INT).set_i(1);
         if (operation.kind == network::OperationKind::max_pool) {
             add_integers(node, "kernel_shape", {2, 2});
             add_integers(node, "strides", {2, 2});

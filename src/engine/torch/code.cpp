@@ -1,5 +1,7 @@
 #include "engine/torch/code.hpp"
 
+#include "base/text.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <c10/util/Exception.h>
@@ -11,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <cstring>
 #include <mutex>
 #include <sstream>
@@ -72,12 +73,11 @@ std::string last_words(const std::string& text) {
 }
 
 /// The interpreter passes on the text of an exception, not its type.
-bool says_out_of_memory(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+bool says_out_of_memory(const std::string& said) {
+    const std::string text = lower_case(said);
     constexpr std::array kWords{"out of memory", "not enough memory", "can't allocate memory", "under the cap of",
                                 "the host has no"};
-    return std::any_of(kWords.begin(), kWords.end(),
-                       [&](const char* words) { return text.find(words) != std::string::npos; });
+    return std::ranges::any_of(kWords, [&](const char* words) { return text.find(words) != std::string::npos; });
 }
 
 /// Throws what code, or the reading of it, has thrown as `text` in this program's words.
@@ -129,8 +129,6 @@ void Code::run(const at::Tensor& in, at::Tensor& out) {
 std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement) {
     return weights.source.ends_with(".pt2") ? make_package(weights, placement) : make_script(weights, placement);
 }
-
-// TorchScript.
 
 namespace {
 

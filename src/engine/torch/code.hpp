@@ -15,8 +15,6 @@
 
 namespace pb::engine::torch_engine {
 
-// What a process says when code of the user crashes it: a signal handler that writes one sentence.
-
 /// While it lives, a signal that ends the process (SIGSEGV, SIGABRT, ...) in any thread first writes `sentence` to
 /// standard error; then what was set for that signal before happens. One at a time.
 class CrashNote {

@@ -94,7 +94,7 @@ Convolution convolution_64() {
 
 }  // namespace
 
-double matmul_rate(const EngineOptions& options, double budget_s) {
+double matmul_tflops(const EngineOptions& options, double budget_s) {
     Bench bench(options);
     const int64_t edge = bench.is_cuda() ? kGpuMatrixEdge : kCpuMatrixEdge;
     const int64_t rows = bench.is_cuda() ? edge : edge * bench.threads();
@@ -104,7 +104,7 @@ double matmul_rate(const EngineOptions& options, double budget_s) {
     return 2.0 * static_cast<double>(rows * edge * edge) / seconds * 1e-12;
 }
 
-double conv_rate(const EngineOptions& options, double budget_s) {
+double conv_tflops(const EngineOptions& options, double budget_s) {
     Bench bench(options);
     Shape maps = bench.is_cuda() ? kGpuMaps : kCpuMaps;
     if (!bench.is_cuda()) maps.n = bench.threads();

@@ -17,10 +17,10 @@ class Library final : public TorchLibrary {
         return make_torch_denoiser(weights, options);
     }
     [[nodiscard]] double matmul_tflops(const EngineOptions& options, double budget_s) const override {
-        return matmul_rate(options, budget_s);
+        return torch_engine::matmul_tflops(options, budget_s);
     }
     [[nodiscard]] double conv_tflops(const EngineOptions& options, double budget_s) const override {
-        return conv_rate(options, budget_s);
+        return torch_engine::conv_tflops(options, budget_s);
     }
     [[nodiscard]] std::vector<device::LibraryVersion> versions() const override { return torch_versions(); }
 

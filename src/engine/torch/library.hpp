@@ -13,7 +13,7 @@ namespace pb::engine::torch_engine {
 /// Header and loaded versions of LibTorch, oneDNN and cuDNN.
 [[nodiscard]] std::vector<device::LibraryVersion> torch_versions();
 
-[[nodiscard]] double matmul_rate(const EngineOptions& options, double budget_s);
-[[nodiscard]] double conv_rate(const EngineOptions& options, double budget_s);
+[[nodiscard]] double matmul_tflops(const EngineOptions& options, double budget_s);
+[[nodiscard]] double conv_tflops(const EngineOptions& options, double budget_s);
 
 }  // namespace pb::engine::torch_engine

@@ -155,7 +155,7 @@ void Slab::run_step(size_t step, at::Tensor& out, RowExchange* exchange) {
     const size_t made = piece.step.last;
     if (in_flight_ && std::ranges::count(piece.maps, *in_flight_) > 0) finish(exchange);
     network_.run_piece(step, piece, pieces_, out);
-    if (exchange == nullptr || !travels(made)) return;
+    if (exchange == nullptr || !slab_.travels(made)) return;
     if (in_flight_) finish(exchange);
     exchange->start(border_rows(made, network::Side::above), border_rows(made, network::Side::below));
     in_flight_ = made;
@@ -164,11 +164,6 @@ void Slab::run_step(size_t step, at::Tensor& out, RowExchange* exchange) {
 void Slab::finish(RowExchange* exchange) {
     exchange->finish();
     in_flight_.reset();
-}
-
-bool Slab::travels(size_t operation) const {
-    const std::vector<size_t>& maps = slab_.travelling();
-    return std::ranges::binary_search(maps, operation);
 }
 
 BorderRows Slab::border_rows(size_t operation, network::Side side) const {

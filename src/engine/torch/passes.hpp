@@ -18,10 +18,9 @@
 
 namespace pb::engine::torch_engine {
 
-// A band schedule with LibTorch, Note [Carried rows]: a tensor for each map, whose last rows stay for the next step.
-// The network may have a late map (network/parts/band_schedule.hpp). Steps of one phase can be replayed, Note [Phases
-// of steps].
-
+/// A band schedule with LibTorch, Note [Carried rows]: a tensor for each map, whose last rows stay for the next step.
+/// The network may have a late map (network/parts/band_schedule.hpp). Steps of one phase can be replayed, Note [Phases
+/// of steps].
 class Bands final : public BandPass, public LayerReport {
   public:
     /// `schedule` and what `runner` holds must outlive it. Without `replays` every step is enqueued. Throws Error for
@@ -59,11 +58,9 @@ class Bands final : public BandPass, public LayerReport {
     std::unique_ptr<CarriedRows> carried_;
 };
 
-// A slab of an image with LibTorch, Note [Exchanged rows]: a tensor for each map, with room for the border rows of the
-// neighbours where they are read.
-
-/// The border rows of a map are sent when all of its rows are made; the next step that reads them waits for those of
-/// the neighbours.
+/// A slab of an image with LibTorch, Note [Exchanged rows]: a tensor for each map, with room for the border rows of the
+/// neighbours where they are read. The border rows of a map are sent when all of its rows are made; the next step that
+/// reads them waits for those of the neighbours.
 class Slab final : public SlabPass {
   public:
     /// `network`, `slab` and what `runner` holds must outlive it.
@@ -74,7 +71,6 @@ class Slab final : public SlabPass {
   private:
     void run_step(size_t step, at::Tensor& out, RowExchange* exchange);
     void finish(RowExchange* exchange);
-    [[nodiscard]] bool travels(size_t operation) const;
     [[nodiscard]] BorderRows border_rows(size_t operation, network::Side side) const;
     [[nodiscard]] std::span<std::byte> bytes_of(size_t operation, const Range& rows) const;
 

@@ -43,6 +43,17 @@ class TensorAllocator final : public c10::Allocator {
     }
 };
 
+at::ScalarType scalar_type(DType type) {
+    switch (type) {
+        case DType::f16:
+            return at::kHalf;
+        case DType::bf16:
+            return at::kBFloat16;
+        default:
+            return at::kFloat;
+    }
+}
+
 }  // namespace
 
 void put_tensors_into(CountingMemory& memory) {
@@ -60,21 +71,6 @@ void empty_tensor_cache(DeviceId device) {
     else if (CountingMemory* memory = tensor_memory())
         memory->empty_cache();
 }
-
-namespace {
-
-at::ScalarType scalar_type(DType type) {
-    switch (type) {
-        case DType::f16:
-            return at::kHalf;
-        case DType::bf16:
-            return at::kBFloat16;
-        default:
-            return at::kFloat;
-    }
-}
-
-}  // namespace
 
 Placement placement_of(const EngineOptions& options) {
     const auto device = options.device.is_cuda()

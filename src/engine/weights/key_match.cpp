@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 
 namespace pb::engine {
 namespace {
@@ -141,11 +142,15 @@ NetworkPart find_network(const CheckpointTensors& file, const std::string& sourc
     return best.match.is_likely() ? best : whole;
 }
 
-std::string first_names(const std::vector<std::string>& names) {
+std::string first_of(const std::vector<std::string>& texts, size_t few) {
+    const std::string more = texts.size() > few ? fmt::format(" and {} more", texts.size() - few) : "";
+    return fmt::format("{}{}", fmt::join(std::span(texts).first(std::min(texts.size(), few)), ", "), more);
+}
+
+std::string first_names(std::vector<std::string> names) {
     constexpr size_t kFew = 3;
-    std::string text;
-    for (size_t i = 0; i < std::min(names.size(), kFew); ++i) text += (i == 0 ? "" : ", ") + shown(names[i]);
-    return names.size() > kFew ? fmt::format("{} and {} more", text, names.size() - kFew) : text;
+    for (std::string& name : names) name = shown(name);
+    return first_of(names, kFew);
 }
 
 }  // namespace pb::engine

@@ -37,7 +37,9 @@ struct NetworkPart {
 /// part is complete, returns the one that fits best.
 [[nodiscard]] NetworkPart find_network(const network::CheckpointTensors& file, const std::string& source);
 
+/// `a, b, c and 7 more`: at most `few` of them.
+[[nodiscard]] std::string first_of(const std::vector<std::string>& texts, size_t few);
 /// `'a', 'b', 'c' and 7 more`.
-[[nodiscard]] std::string first_names(const std::vector<std::string>& names);
+[[nodiscard]] std::string first_names(std::vector<std::string> names);
 
 }  // namespace pb::engine

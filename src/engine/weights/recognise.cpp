@@ -30,10 +30,7 @@ std::string text_of(const Shape64& shape) { return fmt::format("[{}]", fmt::join
 // `; 5 missing: 'a', 'b', 'c', 'd' and 1 more`, or an empty text.
 std::string listed(const std::vector<std::string>& names, const std::string& what) {
     constexpr size_t kFew = 4;
-    if (names.empty()) return "";
-    const auto first = std::span(names).first(std::min(names.size(), kFew));
-    const std::string rest = names.size() > kFew ? fmt::format(" and {} more", names.size() - kFew) : "";
-    return fmt::format("; {} {}: {}{}", names.size(), what, fmt::join(first, ", "), rest);
+    return names.empty() ? "" : fmt::format("; {} {}: {}", names.size(), what, first_of(names, kFew));
 }
 
 std::string differences(const Match& match, const StateDict& tensors) {

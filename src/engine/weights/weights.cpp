@@ -41,6 +41,28 @@ Weights recognise_file(const std::filesystem::path& file, network::NetworkKind e
     return weights;
 }
 
+// y = (x - 0) / sqrt((1 - eps) + eps) * 1 + 0 with PyTorch's eps of 1e-5.
+void add_identity_norm(StateDict& tensors, const std::string& key, int64_t channels) {
+    const auto filled = [&](float value) {
+        return NamedTensor{{channels}, std::vector<float>(static_cast<size_t>(channels), value)};
+    };
+    tensors[key + ".weight"] = filled(1.0f);
+    tensors[key + ".bias"] = filled(0.0f);
+    tensors[key + ".running_mean"] = filled(0.0f);
+    tensors[key + ".running_var"] = filled(static_cast<float>(1.0 - 1e-5));
+    tensors[key + ".num_batches_tracked"] = {{}, {0.0f}};
+}
+
+void negate(std::vector<float>& values) { std::transform(values.begin(), values.end(), values.begin(), std::negate()); }
+
+/// deepinv's DnCNN, whose layout is written, adds its last convolution to the input: one that is subtracted changes its
+/// sign. Its name; empty: none is.
+std::string negated_convolution(const network::NetworkShape& shape, const network::Graph& graph) {
+    const auto* dncnn = std::get_if<network::DncnnShape>(&shape);
+    if (dncnn == nullptr || dncnn->residual != network::DncnnResidual::subtract) return "";
+    return graph[graph[graph.output()].operands.back()].filter.value().weights;
+}
+
 }  // namespace
 
 int64_t Weights::parameters() const {
@@ -93,32 +115,6 @@ void fold(const BatchNorm& norm, Convolution& convolution) {
         convolution.bias[c] = static_cast<float>(centred * factor + double{norm.shift[c]});
     }
 }
-
-namespace {
-
-// y = (x - 0) / sqrt((1 - eps) + eps) * 1 + 0 with PyTorch's eps of 1e-5.
-void add_identity_norm(StateDict& tensors, const std::string& key, int64_t channels) {
-    const auto filled = [&](float value) {
-        return NamedTensor{{channels}, std::vector<float>(static_cast<size_t>(channels), value)};
-    };
-    tensors[key + ".weight"] = filled(1.0f);
-    tensors[key + ".bias"] = filled(0.0f);
-    tensors[key + ".running_mean"] = filled(0.0f);
-    tensors[key + ".running_var"] = filled(static_cast<float>(1.0 - 1e-5));
-    tensors[key + ".num_batches_tracked"] = {{}, {0.0f}};
-}
-
-void negate(std::vector<float>& values) { std::transform(values.begin(), values.end(), values.begin(), std::negate()); }
-
-/// deepinv's DnCNN, whose layout is written, adds its last convolution to the input: one that is subtracted changes its
-/// sign. Its name; empty: none is.
-std::string negated_convolution(const network::NetworkShape& shape, const network::Graph& graph) {
-    const auto* dncnn = std::get_if<network::DncnnShape>(&shape);
-    if (dncnn == nullptr || dncnn->residual != network::DncnnResidual::subtract) return "";
-    return graph[graph[graph.output()].operands.back()].filter.value().weights;
-}
-
-}  // namespace
 
 StateDict to_state_dict(const Weights& weights) {
     StateDict tensors;

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>

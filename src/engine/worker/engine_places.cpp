@@ -6,6 +6,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 
@@ -39,10 +40,6 @@ std::string versions_of(EngineKind engine) {
     return end == "ended with exit code 0" ? words : std::string(name_of(engine)) + " (does not start: " + words + ")";
 }
 
-void append(std::string& list, const std::string& separator, const std::string& item) {
-    list += (list.empty() ? "" : separator) + item;
-}
-
 }  // namespace
 
 fs::path environments_folder() {
@@ -69,17 +66,18 @@ std::vector<std::string> worker_command(EngineKind engine, const std::string& fi
 }
 
 std::string installed_engines_text() {
-    std::string installed, absent;
+    std::vector<std::string> installed, absent;
     for (const auto& [engine, name] : enum_names(EngineKind{})) {
         if (!has_own_process(engine) || engine == EngineKind::python) continue;
         try {
-            append(installed, "; ", versions_of(engine));
+            installed.push_back(versions_of(engine));
         } catch (const Error&) {
-            append(absent, ", ", std::string(name));
+            absent.emplace_back(name);
         }
     }
-    if (!absent.empty()) append(installed, "; ", "not installed: " + absent + " (launch/engines.sh)");
-    return "engines in a process of their own: " + installed;
+    if (!absent.empty())
+        installed.push_back(fmt::format("not installed: {} (launch/engines.sh)", fmt::join(absent, ", ")));
+    return fmt::format("engines in a process of their own: {}", fmt::join(installed, "; "));
 }
 
 }  // namespace pb::engine::worker_engine

@@ -78,8 +78,7 @@ network::FoundCard try_file(const std::filesystem::path& file, const EngineOptio
     }
 }
 
-}  // namespace
-
+/// As candidates_in_onnx; of code, all that there are.
 std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& file) {
     if (!is_code(file)) return candidates_in_onnx(file);
     using network::SigmaInput;
@@ -88,6 +87,8 @@ std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& fil
         for (const int64_t channels : {3, 1}) all.push_back({.channels = channels, .sigma = sigma});
     return all;
 }
+
+}  // namespace
 
 bool is_installed(EngineKind engine) {
     if (!has_own_process(engine)) return true;

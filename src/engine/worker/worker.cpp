@@ -41,47 +41,16 @@ void require_free(size_t bytes) {
     if (available && bytes > static_cast<size_t>(*available)) fail(bytes, ENOMEM);
 }
 
-int make_descriptor() {
-    const int descriptor = memfd_create("patchbench-windows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (descriptor >= 0) {
-        // A process that shrinks it would end the other one by SIGBUS.
-        (void)fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK);
-        return descriptor;
+Descriptor make_descriptor() {
+    Descriptor descriptor(memfd_create("patchbench-windows", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (descriptor.number() < 0) {
+        require_descriptors(kWhat);
+        fail(0, errno);
     }
-    require_descriptors(kWhat);
-    fail(0, errno);
+    // A process that shrinks it would end the other one by SIGBUS.
+    (void)fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK);
+    return descriptor;
 }
-
-}  // namespace
-
-SharedMemory::SharedMemory() : descriptor_(make_descriptor()) {}
-
-SharedMemory::~SharedMemory() {
-    unmap();
-    ::close(descriptor_);
-}
-
-void SharedMemory::unmap() {
-    if (pointer_ != nullptr) munmap(pointer_, bytes_);
-    pointer_ = nullptr;
-}
-
-void SharedMemory::grow(size_t bytes) {
-    if (bytes <= bytes_ && pointer_ != nullptr) return;
-    if (bytes > static_cast<size_t>(std::numeric_limits<off_t>::max())) fail(bytes, ENOMEM);
-    require_free(bytes - bytes_);
-    int error = 0;
-    do error = posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-    while (error == EINTR);
-    if (error != 0) fail(bytes, error);
-    unmap();
-    bytes_ = bytes;
-    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-    if (mapped == MAP_FAILED) fail(bytes, errno);
-    pointer_ = static_cast<std::byte*>(mapped);
-}
-
-namespace {
 
 // As in engines/worker.py.
 constexpr int64_t kOk = 0;
@@ -150,6 +119,28 @@ ChildProcess start(const Weights& weights, const EngineOptions& options, const S
 }
 
 }  // namespace
+
+SharedMemory::SharedMemory() : descriptor_(make_descriptor()) {}
+
+void SharedMemory::unmap() {
+    if (pointer_ != nullptr) munmap(pointer_, bytes_);
+    pointer_ = nullptr;
+}
+
+void SharedMemory::grow(size_t bytes) {
+    if (bytes <= bytes_ && pointer_ != nullptr) return;
+    if (bytes > static_cast<size_t>(std::numeric_limits<off_t>::max())) fail(bytes, ENOMEM);
+    require_free(bytes - bytes_);
+    int error = 0;
+    do error = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
+    while (error == EINTR);
+    if (error != 0) fail(bytes, error);
+    unmap();
+    bytes_ = bytes;
+    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
+    if (mapped == MAP_FAILED) fail(bytes, errno);
+    pointer_ = static_cast<std::byte*>(mapped);
+}
 
 Worker::Worker(const Weights& weights, const EngineOptions& options) : Worker(weights, options, make_sockets()) {}
 

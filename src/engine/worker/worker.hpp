@@ -13,13 +13,12 @@
 
 namespace pb::engine::worker_engine {
 
-// Memory that a rank shares with the process that it starts: without a name in any file system, reserved before it is
-// mapped, so that a lack of memory is an error and no SIGBUS.
-
+/// Memory that a rank shares with the process that it starts: without a name in any file system, reserved before it is
+/// mapped, so that a lack of memory is an error and no SIGBUS.
 class SharedMemory {
   public:
     SharedMemory();
-    ~SharedMemory();
+    ~SharedMemory() { unmap(); }
     SharedMemory(const SharedMemory&) = delete;
     SharedMemory& operator=(const SharedMemory&) = delete;
 
@@ -27,12 +26,12 @@ class SharedMemory {
     void grow(size_t bytes);
     [[nodiscard]] std::byte* pointer() const { return pointer_; }
     [[nodiscard]] size_t bytes() const { return bytes_; }
-    [[nodiscard]] int descriptor() const { return descriptor_; }
+    [[nodiscard]] int descriptor() const { return descriptor_.number(); }
 
   private:
     void unmap();
 
-    int descriptor_;
+    Descriptor descriptor_;
     std::byte* pointer_ = nullptr;
     size_t bytes_ = 0;
 };

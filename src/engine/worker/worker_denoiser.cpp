@@ -5,8 +5,6 @@
 #include "engine/windows.hpp"
 #include "engine/worker/worker.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

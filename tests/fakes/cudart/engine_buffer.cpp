@@ -5,16 +5,9 @@
 
 namespace pb::engine {
 
-struct EngineBuffer::Impl {
-    device::DeviceBuffer memory;
-};
-
-EngineBuffer::EngineBuffer() = default;
-EngineBuffer::EngineBuffer(DeviceId device, size_t bytes)
-    : impl_(std::make_unique<Impl>(Impl{device::DeviceBuffer(device, bytes)})) {}
-EngineBuffer::~EngineBuffer() = default;
-EngineBuffer::EngineBuffer(EngineBuffer&&) noexcept = default;
-EngineBuffer& EngineBuffer::operator=(EngineBuffer&&) noexcept = default;
-void* EngineBuffer::pointer() const { return impl_ ? impl_->memory.pointer() : nullptr; }
+EngineBuffer::EngineBuffer(DeviceId device, size_t bytes) {
+    const auto buffer = std::make_shared<device::DeviceBuffer>(device, bytes);
+    memory_ = {buffer, buffer->pointer()};
+}
 
 }  // namespace pb::engine
