@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace pb::plan {
@@ -167,20 +166,14 @@ std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> 
 }
 
 const ContextWay& cheapest_way(const std::vector<ContextWay>& ways) {
-    const auto can_be = [](const ContextWay& way) { return way.obstacle.empty(); };
-    if (std::none_of(ways.begin(), ways.end(), can_be))
-        return *std::ranges::min_element(ways, {}, &ContextWay::peak_mib);
-    double least_px = std::numeric_limits<double>::infinity();
+    std::vector<const ContextWay*> possible;
     for (const ContextWay& way : ways)
-        if (can_be(way)) least_px = std::min(least_px, way.work_px);
-    const ContextWay* best = nullptr;
-    for (const ContextWay& way : ways) {
-        if (!can_be(way) || way.work_px > kEqual * least_px) continue;
-        const bool is_better = best == nullptr || way.is_exact > best->is_exact ||
-                               (way.is_exact == best->is_exact && way.peak_mib < best->peak_mib);
-        if (is_better) best = &way;
-    }
-    return *best;
+        if (way.obstacle.empty()) possible.push_back(&way);
+    if (possible.empty()) return *std::ranges::min_element(ways, {}, &ContextWay::peak_mib);
+    const double least_px = std::ranges::min(possible, {}, &ContextWay::work_px)->work_px;
+    std::erase_if(possible, [&](const ContextWay* way) { return way->work_px > kEqual * least_px; });
+    const auto exact_first = [](const ContextWay* way) { return std::pair(!way->is_exact, way->peak_mib); };
+    return *std::ranges::min(possible, {}, exact_first);
 }
 
 std::string way_text(const ContextWay& way) {

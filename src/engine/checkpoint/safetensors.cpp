@@ -124,8 +124,7 @@ class Header {
 // Sorts tensors by their place in the file, so that one comparison with the end of the previous one finds overlaps and
 // gaps.
 void check_places(const Header& header, std::vector<Entry>& entries, uint64_t bytes) {
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+    std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
     uint64_t reached = 0;
     for (const Entry& entry : entries) {
         if (entry.begin != reached)
