@@ -18,7 +18,19 @@ bool is_control(char c) {
     return code < ' ' || code == kDelete;
 }
 
+const char* word_for(size_t ranks) { return ranks == 1 ? "rank " : "ranks "; }
+
 }  // namespace
+
+void add_item(std::string& list, std::string_view item, std::string_view separator) {
+    if (!list.empty()) list += separator;
+    list += item;
+}
+
+std::string place_text(const std::source_location& place) {
+    const std::string_view path = place.file_name();
+    return fmt::format("{}:{} in {}", path.substr(path.rfind('/') + 1), place.line(), place.function_name());
+}
 
 bool has_controls(std::string_view text) { return std::any_of(text.begin(), text.end(), is_control); }
 
@@ -63,19 +75,12 @@ std::string nearest_word(std::string_view word, std::span<const std::string> kno
     return best;
 }
 
-namespace {
-
-const char* word_for(size_t ranks) { return ranks == 1 ? "rank " : "ranks "; }
-
-}  // namespace
-
 std::string runs_text(std::span<const int> numbers, std::string_view separator) {
     std::string text;
     for (size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
         end = begin + 1;
         while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-        if (!text.empty()) text += separator;
-        text += std::to_string(numbers[begin]);
+        add_item(text, std::to_string(numbers[begin]), separator);
         if (end - begin > 1) text += fmt::format("-{}", numbers[end - 1]);
     }
     return text;
@@ -88,7 +93,7 @@ std::string ranks_text(std::span<const RankOnHost> ranks) {
     for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
         std::vector<int> of_host;
         for (; end < ranks.size() && ranks[end].host == ranks[begin].host; ++end) of_host.push_back(ranks[end].rank);
-        text += (text.empty() ? "" : ", ") + runs_text(of_host) + "@" + ranks[begin].host;
+        add_item(text, runs_text(of_host) + "@" + ranks[begin].host);
     }
     return word_for(ranks.size()) + text;
 }

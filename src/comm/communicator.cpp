@@ -200,7 +200,7 @@ std::string merge_texts(const std::vector<RankText>& all) {
         same->ranks.push_back(rank);
     }
     std::string merged;
-    for (const auto& [text, ranks] : groups) merged += (merged.empty() ? "" : "\n") + ranks_text(ranks) + ": " + text;
+    for (const auto& [text, ranks] : groups) add_item(merged, ranks_text(ranks) + ": " + text, "\n");
     return merged;
 }
 

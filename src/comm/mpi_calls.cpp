@@ -68,9 +68,8 @@ void check(int status, std::source_location where) {
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     MPI_Error_string(status, text.data(), &length);
-    const std::string_view path = where.file_name();
-    throw Error(fmt::format("MPI: {}, at {}:{} in {}", std::string_view(text.data(), static_cast<size_t>(length)),
-                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
+    throw Error(
+        fmt::format("MPI: {}, at {}", std::string_view(text.data(), static_cast<size_t>(length)), place_text(where)));
 }
 
 bool is_running() {

@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <exception>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -38,10 +37,8 @@ ncclResult_t enqueue(const DeviceBytes& message, ncclComm_t native, cudaStream_t
 void check(ncclResult_t status, ncclComm_t communicator, std::source_location where) {
     if (!has_failed(status)) return;
     const char* last = ncclGetLastError(communicator);
-    const std::string_view path = where.file_name();
-    throw Error(fmt::format("NCCL: {}{}, at {}:{} in {}; NCCL_DEBUG=INFO says more", ncclGetErrorString(status),
-                            last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last),
-                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
+    throw Error(fmt::format("NCCL: {}{}, at {}; NCCL_DEBUG=INFO says more", ncclGetErrorString(status),
+                            last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last), place_text(where)));
 }
 
 void poll(const std::function<bool()>& done, const std::string& what, double timeout_s) {
