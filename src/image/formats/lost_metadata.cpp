@@ -56,7 +56,7 @@ ImageMetadata without_tags(ImageMetadata metadata, bool (*is_bound)(const TiffTa
 std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file, bool placed) {
     const std::string extension = extension_of(file);
     Names lost;
-    if (extension == ".tif" || extension == ".tiff") {
+    if (is_tiff(file)) {
         add_lost_in_tiff(metadata, placed, lost);
     } else {
         if (extension == ".npy" || extension == ".raw") {

@@ -20,7 +20,7 @@ constexpr int64_t kBandRows = 64;  // rows converted together, so that a large p
 image::ImageInfo with_bands(const std::string& path, image::ImageInfo info,
                             const std::optional<config::BandChoice>& bands) {
     if (!bands) return info;
-    const int64_t there = info.channels + (info.has_alpha ? 1 : 0);
+    const int64_t there = info.stored_channels();
     if (bands->first + bands->count > there)
         throw UsageError(fmt::format("{}: has {} bands, but band {} is to be denoised (image.bands)", path, there,
                                      bands->first + bands->count));
