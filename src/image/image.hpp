@@ -39,6 +39,7 @@ class Image {
     [[nodiscard]] int64_t channels() const { return channels_; }
     [[nodiscard]] DType dtype() const { return dtype_; }
     [[nodiscard]] bool empty() const { return pixels_.empty(); }
+    [[nodiscard]] int64_t num_samples() const { return extent_.pixels() * channels_; }
     [[nodiscard]] std::span<std::byte> bytes() { return pixels_; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return pixels_; }
     template <class T>

@@ -53,8 +53,8 @@ constexpr std::array<VideoMark, 8> kVideoMarks{{{"ftyp", 4},
 bool is_video(std::string_view start) {
     for (const std::string_view brand : {"heic", "heix", "mif1", "msf1", "avif", "avis", "crx "})
         if (start.substr(4).starts_with(std::string("ftyp").append(brand))) return false;
-    return std::any_of(kVideoMarks.begin(), kVideoMarks.end(),
-                       [&](const VideoMark& mark) { return start.substr(mark.place).starts_with(mark.bytes); });
+    return std::ranges::any_of(kVideoMarks,
+                               [&](const VideoMark& mark) { return start.substr(mark.place).starts_with(mark.bytes); });
 }
 
 [[noreturn]] void refuse_video(const RandomAccessFile& file) {
@@ -137,8 +137,7 @@ constexpr std::array<Format, 9> kFormats{{{".png", "PNG", true, false, true, kLo
 const Format& format_of(const std::filesystem::path& file) {
     if (!file.has_filename()) throw UsageError("'" + file.string() + "' is not a file name: name the file to write");
     const std::string extension = extension_of(file);
-    const auto format =
-        std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.extension == extension; });
+    const auto format = std::ranges::find(kFormats, extension, &Format::extension);
     if (format == kFormats.end())
         refuse(
             file,

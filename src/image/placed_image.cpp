@@ -55,15 +55,6 @@ PixelPlaces places_of(const ImageInfo& info, const std::filesystem::path& file) 
     return places;
 }
 
-Rect common(const Rect& a, const Rect& b) {
-    const int64_t row = std::max(a.row, b.row);
-    const int64_t column = std::max(a.column, b.column);
-    return {row,
-            column,
-            {std::min(a.row + a.extent.h, b.row + b.extent.h) - row,
-             std::min(a.column + a.extent.w, b.column + b.extent.w) - column}};
-}
-
 }  // namespace
 
 uint64_t PixelPlaces::of(int64_t row, int64_t column) const {
@@ -156,7 +147,7 @@ void PixelWriter::write_tiles(const Rect& part, const ImageToSave& image) {
     const size_t tile_row_bytes = static_cast<size_t>(tile) * places_.pixel_bytes;
     for (int64_t top = part.row / tile * tile; top < part.row + part.extent.h; top += tile)
         for (int64_t left = part.column / tile * tile; left < part.column + part.extent.w; left += tile) {
-            const Rect in_tile = common(part, {top, left, {tile, tile}});
+            const Rect in_tile = intersection(part, {top, left, {tile, tile}});
             const int64_t right = in_tile.column + in_tile.extent.w;
             const bool whole = in_tile.column == left && (right == left + tile || right == places_.image.w);
             const size_t bytes = static_cast<size_t>(in_tile.extent.w) * places_.pixel_bytes;

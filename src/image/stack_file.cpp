@@ -17,9 +17,7 @@ uint64_t bytes_of_pages(const ImageFile& original) {
 
 uint64_t bytes_of_tags(const ImageFile& original) {
     constexpr uint64_t kDirectoryBytes = 4096;
-    uint64_t bytes = kDirectoryBytes + original.metadata().icc_profile.size();
-    for (const TiffTag& tag : original.metadata().tiff_tags) bytes += tag.values.size();
-    return bytes * static_cast<uint64_t>(original.num_pages());
+    return (kDirectoryBytes + metadata_bytes(&original.metadata())) * static_cast<uint64_t>(original.num_pages());
 }
 
 const std::filesystem::path& checked(const ImageFile& original, const std::filesystem::path& file) {

@@ -12,7 +12,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 void add_once(std::string name, Names& names) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
 }
 
 Names names_of(const std::vector<TiffTag>& tags) {

@@ -88,16 +88,8 @@ void set_tiles(const TiffHandle& tiff, const TiffContent& content) {
     if (content.metadata != nullptr) set_metadata(tiff, *content.metadata);
 }
 
-uint64_t metadata_bytes(const ImageMetadata* metadata) {
-    if (metadata == nullptr) return 0;
-    uint64_t bytes = metadata->icc_profile.size();
-    for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
-    return bytes;
-}
-
 std::vector<std::byte> tile_of(const ImageInfo& info) {
-    return std::vector<std::byte>(static_cast<size_t>(kTiffTile * kTiffTile * info.stored_channels()) *
-                                  size_of(info.dtype));
+    return std::vector<std::byte>(static_cast<size_t>(kTiffTile * kTiffTile) * info.stored_pixel_bytes());
 }
 
 /// Calls `use(index, tile)` for every tile of a file made by lay_out_tiff.
@@ -123,6 +115,13 @@ void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const 
 }
 
 }  // namespace
+
+uint64_t metadata_bytes(const ImageMetadata* metadata) {
+    if (metadata == nullptr) return 0;
+    uint64_t bytes = metadata->icc_profile.size();
+    for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
+    return bytes;
+}
 
 uint16_t tag_of(Compression compression) {
     if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;
