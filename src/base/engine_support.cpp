@@ -43,7 +43,7 @@ constexpr std::array kRows{Row{EngineKind::torch, kFp32AndBf16, kAll},
                            Row{EngineKind::python, kFp32AndBf16, kNotFp16}};
 
 std::span<const Precision> precisions_of(EngineKind engine, DeviceKind kind) {
-    const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) { return each.engine == engine; });
+    const auto row = std::ranges::find(kRows, engine, &Row::engine);
     if (row == kRows.end()) return {};
     return kind == DeviceKind::cuda ? row->cuda : row->cpu;
 }
@@ -64,7 +64,7 @@ std::span<const EngineKind> engines_of_file(const std::string& file, Layers laye
 
 bool runs_file(EngineKind engine, const std::string& file, Layers layers) {
     const auto engines = engines_of_file(file, layers);
-    return engine == EngineKind::python || std::find(engines.begin(), engines.end(), engine) != engines.end();
+    return engine == EngineKind::python || std::ranges::find(engines, engine) != engines.end();
 }
 
 std::string engines_of_file_text(const std::string& file, Layers layers) {
@@ -75,7 +75,7 @@ std::string engines_of_file_text(const std::string& file, Layers layers) {
 
 bool computes_in(EngineKind engine, DeviceKind kind, Precision precision) {
     const auto known = precisions_of(engine, kind);
-    return std::find(known.begin(), known.end(), precision) != known.end();
+    return std::ranges::find(known, precision) != known.end();
 }
 
 std::string precision_refusal(EngineKind engine, const std::string& name, DeviceKind kind, Precision precision) {

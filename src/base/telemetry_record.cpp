@@ -2,10 +2,10 @@
 
 #include "base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 namespace pb {
@@ -24,12 +24,6 @@ struct HostCounts {
     const TelemetryRecord* first = nullptr;  // of the rank that read the host's counters
 };
 
-std::string text_of(const char* format, double value) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
 std::map<std::string, HostCounts> by_host(std::span<const RankLoad> ranks) {
     std::map<std::string, HostCounts> hosts;
     for (const auto& rank : ranks) {
@@ -46,8 +40,7 @@ void add_clock(const TelemetryRecord& record, std::string& words) {
     const auto& begin = record[Meter::cpu_clock_begin_mhz];
     const auto& end = record[Meter::cpu_clock_end_mhz];
     if (!begin || !end || *begin <= 0 || std::abs(*end / *begin - 1) < kClockWorthNaming) return;
-    add_item(words, "the processors' clock went from " + text_of("%.2f", *begin / 1000) + " to " +
-                        text_of("%.2f GHz", *end / 1000));
+    add_item(words, fmt::format("the processors' clock went from {:.2f} to {:.2f} GHz", *begin / 1000, *end / 1000));
 }
 
 /// Whether `counted_s` of `observed_s` can move a time by percents.
@@ -59,19 +52,18 @@ bool counts(double counted_s, double observed_s, double least_share) {
 void add_foreign_work(const HostCounts& host, double observed_s, std::string& words) {
     const double steal_s = (*host.first)[Meter::steal_s].value_or(0);
     if (counts(steal_s, observed_s, kCoresWorthNaming))
-        add_item(words, "the hypervisor gave " + text_of("%.1f", steal_s / observed_s) +
-                            " of its cores to others (steal time)");
+        add_item(words,
+                 fmt::format("the hypervisor gave {:.1f} of its cores to others (steal time)", steal_s / observed_s));
     const double others_s = *(*host.first)[Meter::host_cpu_s] - host.own_cpu_s;
     if (host.all_own_known && counts(others_s, observed_s, kCoresWorthNaming))
-        add_item(words, "other processes used " + text_of("%.1f", others_s / observed_s) + " cores");
+        add_item(words, fmt::format("other processes used {:.1f} cores", others_s / observed_s));
 }
 
 /// What the ranks themselves may have caused, too.
 void add_effects(const TelemetryRecord& record, double observed_s, std::string& words) {
     const double pressure_s = record[Meter::cpu_pressure_s].value_or(0);
     if (counts(pressure_s, observed_s, kPressureWorthNaming))
-        add_item(words,
-                 "something waited for a core " + text_of("%.0f", 100 * pressure_s / observed_s) + " % of the time");
+        add_item(words, fmt::format("something waited for a core {:.0f} % of the time", 100 * pressure_s / observed_s));
     add_clock(record, words);
 }
 

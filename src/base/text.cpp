@@ -32,11 +32,11 @@ std::string place_text(const std::source_location& place) {
     return fmt::format("{}:{} in {}", path.substr(path.rfind('/') + 1), place.line(), place.function_name());
 }
 
-bool has_controls(std::string_view text) { return std::any_of(text.begin(), text.end(), is_control); }
+bool has_controls(std::string_view text) { return std::ranges::any_of(text, is_control); }
 
 std::string without_controls(std::string text, char mark, std::string_view kept) {
     const auto is_replaced = [&](char c) { return is_control(c) && kept.find(c) == std::string_view::npos; };
-    std::replace_if(text.begin(), text.end(), is_replaced, mark);
+    std::ranges::replace_if(text, is_replaced, mark);
     return text;
 }
 
@@ -57,7 +57,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string lower_case(std::string_view word) {
     std::string lower(word);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
     return lower;
 }
 
@@ -73,6 +73,10 @@ std::string nearest_word(std::string_view word, std::span<const std::string> kno
         }
     }
     return best;
+}
+
+std::string did_you_mean(const std::string& nearest) {
+    return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
 std::string runs_text(std::span<const int> numbers, std::string_view separator) {

@@ -35,6 +35,9 @@ void add_item(std::string& list, std::string_view item, std::string_view separat
 /// an empty string.
 [[nodiscard]] std::string nearest_word(std::string_view word, std::span<const std::string> known);
 
+/// What to append to an error about a word: "; did you mean 'patch'?", or nothing where no word is near.
+[[nodiscard]] std::string did_you_mean(const std::string& nearest);
+
 // Numbers of ranks and processors for people: what follows one another is a run.
 
 /// "0-3, 7"; `numbers` ascend.

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -209,5 +210,7 @@ std::string host_name() {
     require(gethostname(name.data(), name.size() - 1) == 0, "gethostname failed: the name of this host is unknown");
     return name.data();
 }
+
+std::string name_of_rank(const Communicator& ranks) { return fmt::format("rank {}@{}", ranks.rank(), host_name()); }
 
 }  // namespace pb::comm
