@@ -6,7 +6,7 @@
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
-#include "device/host_memory.hpp"
+#include "device/processors.hpp"
 #include "engine/network_file.hpp"
 #include "run/agreement.hpp"
 #include "run/weights_source.hpp"

@@ -20,8 +20,6 @@
 namespace pb {
 namespace {
 
-std::string reason_of(int code) { return std::generic_category().message(code); }
-
 std::filesystem::path folder_of(const std::filesystem::path& file) {
     return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }

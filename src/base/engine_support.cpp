@@ -1,5 +1,7 @@
 #include "base/engine_support.hpp"
 
+#include "base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,30 +18,6 @@ constexpr std::array kForOnnx{EngineKind::onnxruntime, EngineKind::openvino};
 // A package of torch.export is one for pytorch alone, which only its content shows.
 constexpr std::array kForTorch{EngineKind::torch, EngineKind::pytorch};
 constexpr std::array kForPython{EngineKind::pytorch};
-
-}  // namespace
-
-std::span<const EngineKind> engines_of_file(const std::string& file, Layers layers) {
-    if (layers == Layers::known) return kForLayers;
-    if (file.ends_with(".onnx")) return kForOnnx;
-    return file.ends_with(".pt") || file.ends_with(".pt2") ? std::span<const EngineKind>(kForTorch) : kForPython;
-}
-
-bool runs_file(EngineKind engine, const std::string& file, Layers layers) {
-    const auto engines = engines_of_file(file, layers);
-    return engine == EngineKind::python || std::find(engines.begin(), engines.end(), engine) != engines.end();
-}
-
-std::string engines_of_file_text(const std::string& file, Layers layers) {
-    std::string text;
-    for (const EngineKind engine : engines_of_file(file, layers)) {
-        if (!text.empty()) text += ", ";
-        text += name_of(engine);
-    }
-    return text + " or python:FILE";
-}
-
-namespace {
 
 struct Row {
     EngineKind engine;
@@ -65,25 +43,39 @@ constexpr std::array kRows{Row{EngineKind::torch, kFp32AndBf16, kAll},
                            Row{EngineKind::python, kFp32AndBf16, kNotFp16}};
 
 std::span<const Precision> precisions_of(EngineKind engine, DeviceKind kind) {
-    const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) { return each.engine == engine; });
+    const auto row = std::ranges::find(kRows, engine, &Row::engine);
     if (row == kRows.end()) return {};
     return kind == DeviceKind::cuda ? row->cuda : row->cpu;
 }
 
 std::string joined(std::span<const Precision> precisions, const std::string& separator) {
     std::string text;
-    for (const Precision precision : precisions) {
-        if (!text.empty()) text += separator;
-        text += name_of(precision);
-    }
+    for (const Precision precision : precisions) add_item(text, name_of(precision), separator);
     return text;
 }
 
 }  // namespace
 
+std::span<const EngineKind> engines_of_file(const std::string& file, Layers layers) {
+    if (layers == Layers::known) return kForLayers;
+    if (file.ends_with(".onnx")) return kForOnnx;
+    return file.ends_with(".pt") || file.ends_with(".pt2") ? std::span<const EngineKind>(kForTorch) : kForPython;
+}
+
+bool runs_file(EngineKind engine, const std::string& file, Layers layers) {
+    const auto engines = engines_of_file(file, layers);
+    return engine == EngineKind::python || std::ranges::find(engines, engine) != engines.end();
+}
+
+std::string engines_of_file_text(const std::string& file, Layers layers) {
+    std::string text;
+    for (const EngineKind engine : engines_of_file(file, layers)) add_item(text, name_of(engine));
+    return text + " or python:FILE";
+}
+
 bool computes_in(EngineKind engine, DeviceKind kind, Precision precision) {
     const auto known = precisions_of(engine, kind);
-    return std::find(known.begin(), known.end(), precision) != known.end();
+    return std::ranges::find(known, precision) != known.end();
 }
 
 std::string precision_refusal(EngineKind engine, const std::string& name, DeviceKind kind, Precision precision) {
@@ -119,9 +111,7 @@ std::string engines_text(Precision precision) {
     std::string text;
     for (const auto& [engine, name] : enum_names(EngineKind{})) {
         if (engine == EngineKind::timed || engine == EngineKind::python) continue;
-        if (!computes_in(engine, DeviceKind::cpu, precision)) continue;
-        if (!text.empty()) text += ", ";
-        text += name;
+        if (computes_in(engine, DeviceKind::cpu, precision)) add_item(text, name);
     }
     return text;
 }

@@ -12,8 +12,8 @@
 
 namespace pb {
 
-// Which engines run a network that the user brings as a file, by the file's name: one table for the plan, the engines
-// and verification. Adapters of the user (engine python) take any file, and are not listed.
+// Which engines run a network that the user brings as a file, by the file's name. Adapters of the user (engine python)
+// take any file, and are not listed.
 
 /// Whether all operations of a network are known, so that the engines of patchbench run it.
 enum class Layers : uint8_t { unknown, known };
@@ -26,8 +26,6 @@ enum class Layers : uint8_t { unknown, known };
 
 /// "onnxruntime, openvino or python:FILE"
 [[nodiscard]] std::string engines_of_file_text(const std::string& file, Layers layers = Layers::unknown);
-
-// Which engine computes in which precision on which device: one table for placement, engines and documents.
 
 /// Whether `engine` has a way to compute in `precision` on a device of `kind`. An adapter of the user (engine python)
 /// may still refuse; torch on CUDA refuses what the device has not.
@@ -46,7 +44,7 @@ enum class Layers : uint8_t { unknown, known };
 /// layers only.
 [[nodiscard]] DType storage_of(EngineKind engine, Precision precision);
 
-/// "CPU: fp32, bf16; CUDA: fp32, tf32, bf16, fp16": the row of an engine in docs/engines.md.
+/// "CPU: fp32, bf16; CUDA: fp32, tf32, bf16, fp16": the row of an engine in docs/engines.md, which a test compares.
 [[nodiscard]] std::string precisions_text(EngineKind engine);
 
 /// "torch, openvino": engines that compute in `precision` on the CPU, without those of studies alone and of the user.

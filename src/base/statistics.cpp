@@ -14,7 +14,7 @@ namespace {
 std::vector<double> sorted(std::span<const double> samples) {
     require(!samples.empty(), "statistics of an empty sample");
     std::vector<double> ordered(samples.begin(), samples.end());
-    std::sort(ordered.begin(), ordered.end());
+    std::ranges::sort(ordered);
     return ordered;
 }
 
@@ -128,7 +128,7 @@ double two_sided_normal(double distance, double variance) {
 
 /// Sizes of the groups of equal values, single ones left out.
 std::vector<double> tie_sizes(std::vector<double> samples) {
-    std::sort(samples.begin(), samples.end());
+    std::ranges::sort(samples);
     std::vector<double> sizes;
     for (auto begin = samples.begin(); begin != samples.end();) {
         const auto end = std::upper_bound(begin, samples.end(), *begin);
@@ -141,7 +141,7 @@ std::vector<double> tie_sizes(std::vector<double> samples) {
 /// Pairs (x in a, y in b) with x > y, ties as one half.
 double rank_sum_statistic(std::span<const double> a, std::span<const double> b) {
     std::vector<double> ordered(b.begin(), b.end());
-    std::sort(ordered.begin(), ordered.end());
+    std::ranges::sort(ordered);
     double twice = 0;
     for (const double x : a) {
         const auto [equal, above] = std::equal_range(ordered.begin(), ordered.end(), x);

@@ -1,9 +1,11 @@
 #include "base/telemetry_record.hpp"
 
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 namespace pb {
@@ -22,12 +24,6 @@ struct HostCounts {
     const TelemetryRecord* first = nullptr;  // of the rank that read the host's counters
 };
 
-std::string text_of(const char* format, double value) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
 std::map<std::string, HostCounts> by_host(std::span<const RankLoad> ranks) {
     std::map<std::string, HostCounts> hosts;
     for (const auto& rank : ranks) {
@@ -40,21 +36,11 @@ std::map<std::string, HostCounts> by_host(std::span<const RankLoad> ranks) {
     return hosts;
 }
 
-class Words {
-  public:
-    void add(const std::string& words) { text_ += (text_.empty() ? "" : ", ") + words; }
-    [[nodiscard]] const std::string& text() const { return text_; }
-
-  private:
-    std::string text_;
-};
-
-void add_clock(const TelemetryRecord& record, Words& words) {
+void add_clock(const TelemetryRecord& record, std::string& words) {
     const auto& begin = record[Meter::cpu_clock_begin_mhz];
     const auto& end = record[Meter::cpu_clock_end_mhz];
     if (!begin || !end || *begin <= 0 || std::abs(*end / *begin - 1) < kClockWorthNaming) return;
-    words.add("the processors' clock went from " + text_of("%.2f", *begin / 1000) + " to " +
-              text_of("%.2f GHz", *end / 1000));
+    add_item(words, fmt::format("the processors' clock went from {:.2f} to {:.2f} GHz", *begin / 1000, *end / 1000));
 }
 
 /// Whether `counted_s` of `observed_s` can move a time by percents.
@@ -63,21 +49,21 @@ bool counts(double counted_s, double observed_s, double least_share) {
 }
 
 /// What others took of the host's cores.
-void add_foreign_work(const HostCounts& host, double observed_s, Words& words) {
+void add_foreign_work(const HostCounts& host, double observed_s, std::string& words) {
     const double steal_s = (*host.first)[Meter::steal_s].value_or(0);
     if (counts(steal_s, observed_s, kCoresWorthNaming))
-        words.add("the hypervisor gave " + text_of("%.1f", steal_s / observed_s) +
-                  " of its cores to others (steal time)");
+        add_item(words,
+                 fmt::format("the hypervisor gave {:.1f} of its cores to others (steal time)", steal_s / observed_s));
     const double others_s = *(*host.first)[Meter::host_cpu_s] - host.own_cpu_s;
     if (host.all_own_known && counts(others_s, observed_s, kCoresWorthNaming))
-        words.add("other processes used " + text_of("%.1f", others_s / observed_s) + " cores");
+        add_item(words, fmt::format("other processes used {:.1f} cores", others_s / observed_s));
 }
 
 /// What the ranks themselves may have caused, too.
-void add_effects(const TelemetryRecord& record, double observed_s, Words& words) {
+void add_effects(const TelemetryRecord& record, double observed_s, std::string& words) {
     const double pressure_s = record[Meter::cpu_pressure_s].value_or(0);
     if (counts(pressure_s, observed_s, kPressureWorthNaming))
-        words.add("something waited for a core " + text_of("%.0f", 100 * pressure_s / observed_s) + " % of the time");
+        add_item(words, fmt::format("something waited for a core {:.0f} % of the time", 100 * pressure_s / observed_s));
     add_clock(record, words);
 }
 
@@ -88,9 +74,9 @@ std::string join_hosts(std::span<const RankLoad> ranks, const Describe& describe
     for (const auto& [name, host] : by_host(ranks)) {
         const double observed_s = host.first == nullptr ? 0 : (*host.first)[Meter::observed_s].value_or(0);
         if (observed_s <= 0) continue;
-        Words words;
+        std::string words;
         describe(host, observed_s, words);
-        if (!words.text().empty()) all.append(all.empty() ? "" : "; ").append(name).append(": ").append(words.text());
+        if (!words.empty()) add_item(all, name + ": " + words, "; ");
     }
     return all;
 }
@@ -98,7 +84,7 @@ std::string join_hosts(std::span<const RankLoad> ranks, const Describe& describe
 }  // namespace
 
 std::string disturbance_of(std::span<const RankLoad> ranks) {
-    return join_hosts(ranks, [](const HostCounts& host, double observed_s, Words& words) {
+    return join_hosts(ranks, [](const HostCounts& host, double observed_s, std::string& words) {
         add_foreign_work(host, observed_s, words);
         add_effects(*host.first, observed_s, words);
     });

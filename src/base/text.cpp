@@ -18,13 +18,25 @@ bool is_control(char c) {
     return code < ' ' || code == kDelete;
 }
 
+const char* word_for(size_t ranks) { return ranks == 1 ? "rank " : "ranks "; }
+
 }  // namespace
 
-bool has_controls(std::string_view text) { return std::any_of(text.begin(), text.end(), is_control); }
+void add_item(std::string& list, std::string_view item, std::string_view separator) {
+    if (!list.empty()) list += separator;
+    list += item;
+}
+
+std::string place_text(const std::source_location& place) {
+    const std::string_view path = place.file_name();
+    return fmt::format("{}:{} in {}", path.substr(path.rfind('/') + 1), place.line(), place.function_name());
+}
+
+bool has_controls(std::string_view text) { return std::ranges::any_of(text, is_control); }
 
 std::string without_controls(std::string text, char mark, std::string_view kept) {
     const auto is_replaced = [&](char c) { return is_control(c) && kept.find(c) == std::string_view::npos; };
-    std::replace_if(text.begin(), text.end(), is_replaced, mark);
+    std::ranges::replace_if(text, is_replaced, mark);
     return text;
 }
 
@@ -45,7 +57,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string lower_case(std::string_view word) {
     std::string lower(word);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
     return lower;
 }
 
@@ -63,19 +75,16 @@ std::string nearest_word(std::string_view word, std::span<const std::string> kno
     return best;
 }
 
-namespace {
-
-const char* word_for(size_t ranks) { return ranks == 1 ? "rank " : "ranks "; }
-
-}  // namespace
+std::string did_you_mean(const std::string& nearest) {
+    return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
 
 std::string runs_text(std::span<const int> numbers, std::string_view separator) {
     std::string text;
     for (size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
         end = begin + 1;
         while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-        if (!text.empty()) text += separator;
-        text += std::to_string(numbers[begin]);
+        add_item(text, std::to_string(numbers[begin]), separator);
         if (end - begin > 1) text += fmt::format("-{}", numbers[end - 1]);
     }
     return text;
@@ -88,7 +97,7 @@ std::string ranks_text(std::span<const RankOnHost> ranks) {
     for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
         std::vector<int> of_host;
         for (; end < ranks.size() && ranks[end].host == ranks[begin].host; ++end) of_host.push_back(ranks[end].rank);
-        text += (text.empty() ? "" : ", ") + runs_text(of_host) + "@" + ranks[begin].host;
+        add_item(text, runs_text(of_host) + "@" + ranks[begin].host);
     }
     return word_for(ranks.size()) + text;
 }

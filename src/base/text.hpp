@@ -1,12 +1,19 @@
-// Texts for people: without control characters, with the word that was meant, with numbers of ranks as "0-3, 7".
+// Texts for people: lists, places in the sources, without control characters, with the word that was meant, with
+// numbers of ranks as "0-3, 7".
 #pragma once
 
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace pb {
+
+/// Appends `item` to `list`, with `separator` before it unless it is the first.
+void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
+
+/// "file.cpp:12 in void function()", for errors of a library's calls.
+[[nodiscard]] std::string place_text(const std::source_location& place);
 
 // Control characters in names and texts from elsewhere: they would steer a terminal or break a line.
 
@@ -27,6 +34,9 @@ namespace pb {
 /// The nearest of `known`, whatever the case, when it lies within a third of the word's length (at least 2 edits), else
 /// an empty string.
 [[nodiscard]] std::string nearest_word(std::string_view word, std::span<const std::string> known);
+
+/// What to append to an error about a word: "; did you mean 'patch'?", or nothing where no word is near.
+[[nodiscard]] std::string did_you_mean(const std::string& nearest);
 
 // Numbers of ranks and processors for people: what follows one another is a run.
 

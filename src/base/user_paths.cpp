@@ -65,11 +65,11 @@ void require_descriptors(const fs::path& file) {
                 "; raise the limit (ulimit -n), of the job or of the host");
 }
 
+std::string reason_of(int code) { return std::generic_category().message(code); }
+
 std::string describe(const fs::filesystem_error& error) {
     return error.path1().string() + ": " + error.code().message();
 }
-
-namespace fs = std::filesystem;
 
 fs::path program_folder() {
     std::error_code unknown;

@@ -21,6 +21,9 @@ void make_folder(const std::filesystem::path& folder);
 /// nothing about this one. Leaves errno as it is.
 void require_descriptors(const std::filesystem::path& file);
 
+/// What the system says about `code`, a value of errno.
+[[nodiscard]] std::string reason_of(int code);
+
 /// "path: reason", what the user can act on.
 [[nodiscard]] std::string describe(const std::filesystem::filesystem_error& error);
 

@@ -1,10 +1,8 @@
 #include "comm/collective_step.hpp"
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
-#include "comm/metric_reduction.hpp"
 #include "comm/mpi_calls.hpp"
-
-#include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -84,11 +82,11 @@ class Arrivals {
 
 /// Throws RanksMissing, which names the ranks that do not arrive within `timeout_s`.
 void wait_for(Arrivals& arrivals, const std::string& what, double timeout_s, const std::vector<std::string>& hosts) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+    const Stopwatch watch;
     for (;;) {
         const std::vector<int> missing = arrivals.missing();
         if (missing.empty()) return;
-        if (std::chrono::steady_clock::now() > deadline) {
+        if (watch.seconds() > timeout_s) {
             std::vector<RankOnHost> absent;
             absent.reserve(missing.size());
             for (const int rank : missing) absent.push_back({rank, hosts[static_cast<size_t>(rank)]});

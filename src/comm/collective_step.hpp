@@ -4,6 +4,8 @@
 
 #include "comm/communicator.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +21,13 @@ struct FailedElsewhere {};
 template <class Kind>
 class Elsewhere final : public Kind, public FailedElsewhere {
     using Kind::Kind;
+};
+
+/// Some ranks do not answer and the others wait for them: the job must be aborted. Thrown on rank 0 only, or on rank 1
+/// only when rank 0 is the one that does not answer.
+class RanksMissing : public Error {
+  public:
+    using Error::Error;
 };
 
 }  // namespace pb::comm

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -200,7 +201,7 @@ std::string merge_texts(const std::vector<RankText>& all) {
         same->ranks.push_back(rank);
     }
     std::string merged;
-    for (const auto& [text, ranks] : groups) merged += (merged.empty() ? "" : "\n") + ranks_text(ranks) + ": " + text;
+    for (const auto& [text, ranks] : groups) add_item(merged, ranks_text(ranks) + ": " + text, "\n");
     return merged;
 }
 
@@ -209,5 +210,7 @@ std::string host_name() {
     require(gethostname(name.data(), name.size() - 1) == 0, "gethostname failed: the name of this host is unknown");
     return name.data();
 }
+
+std::string name_of_rank(const Communicator& ranks) { return fmt::format("rank {}@{}", ranks.rank(), host_name()); }
 
 }  // namespace pb::comm

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,6 +94,8 @@ class MpiSession {
 };
 
 [[nodiscard]] std::string host_name();
+/// "rank 1@node7".
+[[nodiscard]] std::string name_of_rank(const Communicator& ranks);
 
 struct RankText {
     RankOnHost rank;

@@ -22,8 +22,6 @@ int64_t steady_ns() {
 
 }  // namespace
 
-std::string name_of_rank(const Communicator& ranks) { return fmt::format("rank {}@{}", ranks.rank(), host_name()); }
-
 void end_job(const std::string& rank, const std::string& why) noexcept {
     std::cerr << "patchbench: " + rank + ": " + why + ": ending the job\n" << std::flush;
     MpiSession::abort(static_cast<int>(ExitCode::failed));

@@ -14,9 +14,6 @@
 
 namespace pb::comm {
 
-/// "rank 1@node7".
-[[nodiscard]] std::string name_of_rank(const Communicator& ranks);
-
 /// Prints "patchbench: <rank>: <why>: ending the job" and ends the job with exit code 1.
 [[noreturn]] void end_job(const std::string& rank, const std::string& why) noexcept;
 

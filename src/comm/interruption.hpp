@@ -38,9 +38,8 @@ void interrupt_after(double seconds);
 /// Throws Interrupted when a signal came, or the time is over.
 void stop_if_interrupted();
 
-// Threads of this layer that only look leave signals to the main thread, whose sleep a signal then interrupts.
-
-/// While it exists, new threads start with all signals blocked.
+/// While it exists, new threads start with all signals blocked. Threads of this layer only look, and leave signals to
+/// the main thread, whose sleep a signal then interrupts.
 class SignalsBlocked {
   public:
     SignalsBlocked() {

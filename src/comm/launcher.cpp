@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 
 namespace pb::comm {

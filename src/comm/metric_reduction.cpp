@@ -1,6 +1,5 @@
 #include "comm/metric_reduction.hpp"
 
-#include "comm/collective_step.hpp"
 #include "comm/nccl/backend.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -49,7 +48,7 @@ std::optional<std::string> find_nccl_obstacle(DeviceId device, bool own_device) 
 }
 
 void require_no_nan(std::span<const double> values) {
-    const auto nan = std::find_if(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+    const auto nan = std::ranges::find_if(values, [](double value) { return std::isnan(value); });
     require(nan == values.end(), fmt::format("figure {} to be reduced to its maximum is NaN", nan - values.begin()));
 }
 

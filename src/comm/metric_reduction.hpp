@@ -2,11 +2,10 @@
 // the same numbers.
 #pragma once
 
-#include "comm/communicator.hpp"
+#include "comm/collective_step.hpp"
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/device_id.hpp"
-#include "patchbench/base/error.hpp"
 
 #include <memory>
 #include <span>
@@ -14,13 +13,6 @@
 #include <vector>
 
 namespace pb::comm {
-
-/// Some ranks do not answer and the others wait for them: the job must be aborted. Thrown on rank 0 only, or on rank 1
-/// only when rank 0 is the one that does not answer.
-class RanksMissing : public Error {
-  public:
-    using Error::Error;
-};
 
 class MetricReduction {
   public:

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
 
 namespace pb::comm::mpi {
@@ -68,9 +67,8 @@ void check(int status, std::source_location where) {
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     MPI_Error_string(status, text.data(), &length);
-    const std::string_view path = where.file_name();
-    throw Error(fmt::format("MPI: {}, at {}:{} in {}", std::string_view(text.data(), static_cast<size_t>(length)),
-                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
+    throw Error(
+        fmt::format("MPI: {}, at {}", std::string_view(text.data(), static_cast<size_t>(length)), place_text(where)));
 }
 
 bool is_running() {
@@ -115,7 +113,7 @@ RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> roo
     const bool receives = !root || *root == rank_of(communicator);
     RowsOfBytes rows(receives ? totals.size() : 0);
     for (size_t rank = 0; rank < rows.size(); ++rank) rows[rank].reserve(static_cast<size_t>(totals[rank]));
-    const int64_t longest = *std::max_element(totals.begin(), totals.end());
+    const int64_t longest = *std::ranges::max_element(totals);
     const int64_t share = std::max<int64_t>(1, limit / num_ranks);
     for (int64_t begin = 0; begin < longest; begin += share) {
         Round round(totals, begin, share);

@@ -1,7 +1,8 @@
 #include "comm/ping_pong.hpp"
 
+#include "base/stopwatch.hpp"
+
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -25,12 +26,11 @@ class End {
         const std::span message(buffer_.data(), bytes);
         double fastest_s = std::numeric_limits<double>::max();
         for (int round = 0; round < count; ++round) {
-            const auto begin = std::chrono::steady_clock::now();
+            const Stopwatch watch;
             if (serves_) world_.send(message, other_, kPingTag);
             world_.receive(message, other_, kPingTag);
             if (!serves_) world_.send(message, other_, kPingTag);
-            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-            fastest_s = std::min(fastest_s, took.count());
+            fastest_s = std::min(fastest_s, watch.seconds());
         }
         return fastest_s;
     }

@@ -1,10 +1,10 @@
 #include "device/best_rates.hpp"
 
 #include "base/statistics.hpp"
+#include "base/stopwatch.hpp"
 
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -40,15 +40,14 @@ class CallTimer {
 }  // namespace
 
 double seconds_of_call(Stream& stream, double budget_s, const std::function<void()>& work) {
-    using Clock = std::chrono::steady_clock;
     CallTimer timer(stream, work);
     (void)timer.seconds_of_group(1);
     const double once_s = std::max(1e-9, timer.seconds_of_group(1));
     const int calls = static_cast<int>(std::clamp(std::ceil(kShortestGroupS / once_s), 1.0, kMostCalls));
-    const auto begin = Clock::now();
-    const auto elapsed_s = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+    const Stopwatch watch;
     std::vector<double> seconds;
-    while (seconds.size() < kFewestGroups || elapsed_s() < budget_s) seconds.push_back(timer.seconds_of_group(calls));
+    while (seconds.size() < kFewestGroups || watch.seconds() < budget_s)
+        seconds.push_back(timer.seconds_of_group(calls));
     return median(seconds);
 }
 

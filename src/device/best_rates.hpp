@@ -8,12 +8,9 @@
 
 namespace pb::device {
 
-// How long one call of some work takes on a stream, with nothing else in its way: for upper bounds. Points are timed by
-// `run`, by another rule.
-
-/// Median seconds of one call of `work`, which enqueues on `stream` (CPU: computes at the call). The first call is not
-/// counted; then calls are timed in groups that last long enough for the clock, for `budget_s` and at least three
-/// times.
+/// Median seconds of one call of `work`, which enqueues on `stream` (CPU: computes at the call), with nothing else in
+/// its way. The first call is not counted; then calls are timed in groups that last long enough for the clock, for
+/// `budget_s` and at least three times. Points are timed by `run`, by another rule.
 [[nodiscard]] double seconds_of_call(Stream& stream, double budget_s, const std::function<void()>& work);
 
 // What copies reach at best on this rank's host and device, in GB/s (1e9 bytes). Each function takes about `budget_s`

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <new>
-#include <string>
 #include <utility>
 
 namespace pb::device {

@@ -1,20 +1,17 @@
 #include "device/host_memory.hpp"
 
-#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "device/kernel_text.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <malloc.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <memory>
 #include <string>
 
 namespace pb::device {
@@ -105,6 +102,8 @@ std::optional<int64_t> resident_peak_bytes(const fs::path& root) {
     return find_line(root / "proc/self/status", "VmHWM");
 }
 
+int64_t host_memory_bytes() { return find_bytes("/proc/meminfo", "MemTotal").value_or(0); }
+
 std::optional<int64_t> cgroup_remaining_bytes(const fs::path& root) {
     const auto membership = find_membership(root);
     if (!membership) return std::nullopt;
@@ -136,22 +135,5 @@ double cpu_seconds_of(int process) {
     if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
-
-std::vector<int> affinity() {
-    // The kernel refuses a set smaller than its own: grow until it fits.
-    for (int capacity = CPU_SETSIZE; capacity <= 1 << 20; capacity *= 2) {
-        const size_t bytes = CPU_ALLOC_SIZE(capacity);
-        const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
-        const std::unique_ptr<cpu_set_t, decltype(free_set)> set(CPU_ALLOC(capacity), free_set);
-        if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
-        std::vector<int> processors;
-        for (int processor = 0; processor < capacity; ++processor)
-            if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
-        return processors;
-    }
-    throw Error("sched_getaffinity failed: the processors of this process are unknown");
-}
-
-std::string affinity_text(const std::vector<int>& processors) { return runs_text(processors, ","); }
 
 }  // namespace pb::device

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace pb::device {
 
@@ -16,6 +14,9 @@ bool reset_resident_peak();
 
 /// Peak resident set in bytes since the last reset (VmHWM); none where the kernel does not tell.
 [[nodiscard]] std::optional<int64_t> resident_peak_bytes(const std::filesystem::path& root = "/");
+
+/// MemTotal of the host in bytes; 0 where the kernel does not tell.
+[[nodiscard]] int64_t host_memory_bytes();
 
 /// MemAvailable of the host in bytes, and the control group's remaining allowance where that is less; none where
 /// neither is known.
@@ -34,11 +35,5 @@ bool reset_resident_peak_of(int process);
 /// Without the memory that it shares with others.
 [[nodiscard]] int64_t own_resident_peak_bytes_of(int process);
 [[nodiscard]] double cpu_seconds_of(int process);
-
-/// Processors this process may run on (sched_getaffinity), ascending.
-[[nodiscard]] std::vector<int> affinity();
-
-/// As `affinity`, in the short form "0-3,8".
-[[nodiscard]] std::string affinity_text(const std::vector<int>& processors);
 
 }  // namespace pb::device

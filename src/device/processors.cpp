@@ -1,10 +1,13 @@
 #include "device/processors.hpp"
 
+#include "device/host_memory.hpp"
 #include "device/kernel_text.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/device/device.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -21,14 +25,31 @@
 namespace pb::device {
 namespace {
 
+namespace fs = std::filesystem;
+
+std::optional<int> parse_number(const std::string& text) {
+    int number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && rest == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+std::vector<int> read_processors(const fs::path& file) {
+    std::string line;
+    std::ifstream stream(file);
+    std::getline(stream, line);
+    return parse_processors(line);
+}
+
+bool meet(const std::vector<int>& some, const std::vector<int>& others) {
+    return std::ranges::any_of(some, [&](int one) { return std::ranges::find(others, one) != others.end(); });
+}
+
 std::string machine_name() {
     utsname names{};
     return uname(&names) == 0 ? std::string(names.machine) + " processor" : "processor";
 }
 
 }  // namespace
-
-int64_t host_memory_bytes() { return find_bytes("/proc/meminfo", "MemTotal").value_or(0); }
 
 std::string instruction_set(const std::string& flags) {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWidestFirst{
@@ -56,29 +77,20 @@ DeviceInfo cpu_device() {
     return info;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-std::optional<int> parse_number(const std::string& text) {
-    int number = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && rest == text.data() + text.size() ? std::optional(number) : std::nullopt;
+std::vector<int> affinity() {
+    // The kernel refuses a set smaller than its own: grow until it fits.
+    for (int capacity = CPU_SETSIZE; capacity <= 1 << 20; capacity *= 2) {
+        const size_t bytes = CPU_ALLOC_SIZE(capacity);
+        const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
+        const std::unique_ptr<cpu_set_t, decltype(free_set)> set(CPU_ALLOC(capacity), free_set);
+        if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
+        std::vector<int> processors;
+        for (int processor = 0; processor < capacity; ++processor)
+            if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
+        return processors;
+    }
+    throw Error("sched_getaffinity failed: the processors of this process are unknown");
 }
-
-std::vector<int> read_processors(const fs::path& file) {
-    std::string line;
-    std::ifstream stream(file);
-    std::getline(stream, line);
-    return parse_processors(line);
-}
-
-bool meet(const std::vector<int>& some, const std::vector<int>& others) {
-    return std::any_of(some.begin(), some.end(),
-                       [&](int one) { return std::find(others.begin(), others.end(), one) != others.end(); });
-}
-
-}  // namespace
 
 std::vector<int> parse_processors(const std::string& text) {
     constexpr int kMost = 1 << 20;  // a hostile range must not fill the memory
@@ -101,7 +113,7 @@ std::vector<int> ProcessorLayout::cores_of(const std::vector<int>& processors) c
     for (const int processor : processors) {
         const fs::path folder = sys_ / "devices/system/cpu" / fmt::format("cpu{}", processor) / "topology";
         const auto siblings = read_processors(folder / "thread_siblings_list");
-        cores.insert(siblings.empty() ? processor : *std::min_element(siblings.begin(), siblings.end()));
+        cores.insert(siblings.empty() ? processor : *std::ranges::min_element(siblings));
     }
     return {cores.begin(), cores.end()};
 }

@@ -1,7 +1,6 @@
-// The host's processors as the kernel describes them: name, memory and instruction set, cores and memory nodes.
+// The host's processors as the kernel describes them: name and instruction set, cores and memory nodes.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,17 +8,17 @@
 
 namespace pb::device {
 
-/// MemTotal of the host in bytes.
-[[nodiscard]] int64_t host_memory_bytes();
-
 /// The widest instruction set that matters here, from the flags of /proc/cpuinfo: "AMX_BF16", "AVX512_BF16", "AVX-512",
 /// "AVX2", "SVE", ...; "baseline" when none is known.
 [[nodiscard]] std::string instruction_set(const std::string& flags);
 
+/// Processors this process may run on (sched_getaffinity), ascending.
+[[nodiscard]] std::vector<int> affinity();
+
 // Which cores and memory nodes processors belong to, as the kernel tells under /sys (Linux). A processor is a hardware
 // thread; a core, which may have several, is known by the first of them.
 
-/// The inverse of affinity_text: "0-3,8" -> 0 1 2 3 8. What is no such list is empty.
+/// The processors in a list of the kernel, or of runs_text(): "0-3,8" -> 0 1 2 3 8. What is no such list is empty.
 [[nodiscard]] std::vector<int> parse_processors(const std::string& text);
 
 class ProcessorLayout {

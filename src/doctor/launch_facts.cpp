@@ -1,7 +1,6 @@
 #include "doctor/launch_facts.hpp"
 
 #include "comm/launcher.hpp"
-#include "device/host_memory.hpp"
 #include "device/processors.hpp"
 #include "doctor/check_text.hpp"
 #include "image/quality.hpp"

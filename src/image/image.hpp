@@ -19,6 +19,9 @@ struct ImageInfo {
     bool has_alpha = false;
     bool has_channel_axis = false;  // .npy with one channel: true for (H,W,1), false for (H,W)
     [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
+    /// As files store them, with alpha.
+    [[nodiscard]] int64_t stored_channels() const { return channels + (has_alpha ? 1 : 0); }
+    [[nodiscard]] size_t stored_pixel_bytes() const { return static_cast<size_t>(stored_channels()) * size_of(dtype); }
     [[nodiscard]] size_t bytes() const { return static_cast<size_t>(extent.pixels()) * pixel_bytes(); }
 };
 
@@ -36,6 +39,7 @@ class Image {
     [[nodiscard]] int64_t channels() const { return channels_; }
     [[nodiscard]] DType dtype() const { return dtype_; }
     [[nodiscard]] bool empty() const { return pixels_.empty(); }
+    [[nodiscard]] int64_t num_samples() const { return extent_.pixels() * channels_; }
     [[nodiscard]] std::span<std::byte> bytes() { return pixels_; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return pixels_; }
     template <class T>

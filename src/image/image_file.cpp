@@ -53,8 +53,8 @@ constexpr std::array<VideoMark, 8> kVideoMarks{{{"ftyp", 4},
 bool is_video(std::string_view start) {
     for (const std::string_view brand : {"heic", "heix", "mif1", "msf1", "avif", "avis", "crx "})
         if (start.substr(4).starts_with(std::string("ftyp").append(brand))) return false;
-    return std::any_of(kVideoMarks.begin(), kVideoMarks.end(),
-                       [&](const VideoMark& mark) { return start.substr(mark.place).starts_with(mark.bytes); });
+    return std::ranges::any_of(kVideoMarks,
+                               [&](const VideoMark& mark) { return start.substr(mark.place).starts_with(mark.bytes); });
 }
 
 [[noreturn]] void refuse_video(const RandomAccessFile& file) {
@@ -65,7 +65,7 @@ bool is_video(std::string_view start) {
 }
 
 /// Returns the format of a file. Throws UsageError when it is none of these.
-const Magic& format_of(const RandomAccessFile& file) {
+const Magic& magic_of(const RandomAccessFile& file) {
     std::array<std::byte, 12> head{};
     (void)file.try_read_at(0, head);
     const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
@@ -80,17 +80,17 @@ const Magic& format_of(const RandomAccessFile& file) {
 
 std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
     auto opened = std::make_unique<RandomAccessFile>(file);
-    const Magic& format = format_of(*opened);
-    return format.open(std::move(opened));
+    const Magic& magic = magic_of(*opened);
+    return magic.open(std::move(opened));
 }
 
 std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::span<const int64_t> pages) {
     auto opened = std::make_unique<RandomAccessFile>(file);
-    const Magic& format = format_of(*opened);
-    if (format.open == open_tiff) return open_tiff_stack(std::move(opened), pages);
+    const Magic& magic = magic_of(*opened);
+    if (magic.open == open_tiff) return open_tiff_stack(std::move(opened), pages);
     for (const int64_t page : pages)
         if (page != 0) opened->refuse(fmt::format("there is no page {}, it is one image", page), "leave out --pages");
-    return format.open(std::move(opened));
+    return magic.open(std::move(opened));
 }
 
 Image load_image(const std::filesystem::path& file) {
@@ -137,8 +137,7 @@ constexpr std::array<Format, 9> kFormats{{{".png", "PNG", true, false, true, kLo
 const Format& format_of(const std::filesystem::path& file) {
     if (!file.has_filename()) throw UsageError("'" + file.string() + "' is not a file name: name the file to write");
     const std::string extension = extension_of(file);
-    const auto format =
-        std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.extension == extension; });
+    const auto format = std::ranges::find(kFormats, extension, &Format::extension);
     if (format == kFormats.end())
         refuse(
             file,
@@ -184,6 +183,11 @@ std::string extension_of(const std::filesystem::path& file) {
     std::string extension = file.extension().string();
     for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return extension;
+}
+
+bool is_tiff(const std::filesystem::path& file) {
+    const std::string extension = extension_of(file);
+    return extension == ".tif" || extension == ".tiff";
 }
 
 bool is_lossy(const std::filesystem::path& file) {

@@ -66,9 +66,8 @@ double middle_of(std::vector<float>& details, bool eight_bits) {
     constexpr double kStep = 1.0 / 510;
     const double low = std::max(0.0, middle - kStep / 2);
     const double high = middle + kStep / 2;
-    const auto below = std::count_if(details.begin(), details.end(), [low](float v) { return v < low; });
-    const auto inside =
-        std::count_if(details.begin(), details.end(), [low, high](float v) { return v >= low && v < high; });
+    const auto below = std::ranges::count_if(details, [low](float v) { return v < low; });
+    const auto inside = std::ranges::count_if(details, [low, high](float v) { return v >= low && v < high; });
     return low + (high - low) * (static_cast<double>(details.size()) / 2 - static_cast<double>(below)) /
                      static_cast<double>(inside);
 }

@@ -17,10 +17,6 @@
 namespace pb::image {
 namespace {
 
-int64_t channels_in_file(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
-
-bool is_tiff(const std::string& extension) { return extension == ".tif" || extension == ".tiff"; }
-
 /// Checks before the work begins that the disk has room for the compressed copy. The allowance for data that grows when
 /// compressed is roughly libtiff's worst case.
 void check_room_for_copy(uint64_t bytes, Compression compression, const std::filesystem::path& file) {
@@ -37,17 +33,16 @@ void check_room_for_copy(uint64_t bytes, Compression compression, const std::fil
 
 void write_head(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& name,
                 AtomicFile& file) {
-    const std::string extension = extension_of(name);
-    if (is_tiff(extension)) return lay_out_tiff(info, metadata, file);
-    if (extension != ".npy") return;
+    if (is_tiff(name)) return lay_out_tiff(info, metadata, file);
+    if (extension_of(name) != ".npy") return;
     const std::string header = npy_header(info);
     file.write_at(0, std::as_bytes(std::span(header)));
 }
 
 PixelPlaces places_of(const ImageInfo& info, const std::filesystem::path& file) {
     const std::string extension = extension_of(file);
-    PixelPlaces places{info.extent, 0, static_cast<size_t>(channels_in_file(info)) * size_of(info.dtype)};
-    if (is_tiff(extension)) {
+    PixelPlaces places{info.extent, 0, info.stored_pixel_bytes()};
+    if (is_tiff(file)) {
         places.tile = kTiffTile;
         places.begin = kBigTiffHeaderBytes;
     } else if (extension == ".npy") {
@@ -58,15 +53,6 @@ PixelPlaces places_of(const ImageInfo& info, const std::filesystem::path& file) 
                          "one of them, or output: memory");
     }
     return places;
-}
-
-Rect common(const Rect& a, const Rect& b) {
-    const int64_t row = std::max(a.row, b.row);
-    const int64_t column = std::max(a.column, b.column);
-    return {row,
-            column,
-            {std::min(a.row + a.extent.h, b.row + b.extent.h) - row,
-             std::min(a.column + a.extent.w, b.column + b.extent.w) - column}};
 }
 
 }  // namespace
@@ -89,7 +75,7 @@ PixelPlaces find_places(const ImageInfo& info, const std::filesystem::path& file
 }
 
 void check_can_compress(Compression compression, const std::filesystem::path& file) {
-    if (compression == Compression::none || is_tiff(extension_of(file))) return;
+    if (compression == Compression::none || is_tiff(file)) return;
     throw UsageError("cannot write " + file.string() + " with compression " + std::string(name_of(compression)) +
                      ": it is for .tif and .tiff; use one of them, or leave it out");
 }
@@ -161,7 +147,7 @@ void PixelWriter::write_tiles(const Rect& part, const ImageToSave& image) {
     const size_t tile_row_bytes = static_cast<size_t>(tile) * places_.pixel_bytes;
     for (int64_t top = part.row / tile * tile; top < part.row + part.extent.h; top += tile)
         for (int64_t left = part.column / tile * tile; left < part.column + part.extent.w; left += tile) {
-            const Rect in_tile = common(part, {top, left, {tile, tile}});
+            const Rect in_tile = intersection(part, {top, left, {tile, tile}});
             const int64_t right = in_tile.column + in_tile.extent.w;
             const bool whole = in_tile.column == left && (right == left + tile || right == places_.image.w);
             const size_t bytes = static_cast<size_t>(in_tile.extent.w) * places_.pixel_bytes;

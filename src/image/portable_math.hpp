@@ -9,8 +9,7 @@
 
 namespace pb::image {
 
-// The assignment of random numbers to positions in an infinite image.
-
+/// What random numbers are assigned to positions in an infinite image for.
 enum class RandomStream : uint32_t { noise = 0, shading = 1, leaves = 2 };
 
 /// Returns the random block of a position: its two coordinates (below 2^32 in magnitude, beyond which they wrap), a

@@ -1,7 +1,6 @@
 #include "image/quality.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/shard.hpp"
 
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>

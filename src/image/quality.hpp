@@ -29,8 +29,7 @@ namespace pb::image {
 /// on noise-free photographs the estimate is up to 0.01.
 [[nodiscard]] double estimate_noise(const PixelView& image);
 
-// A map of the differences between two images, in cells coarse enough to be stored with the results of a run.
-
+/// A map of the differences between two images, in cells coarse enough to be stored with the results of a run.
 struct DifferenceMap {
     int64_t cell_px = 1;          // edge of a cell, in pixels
     std::vector<double> largest;  // absolute difference in each cell, row by row; NaN where the cell holds one

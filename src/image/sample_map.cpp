@@ -61,7 +61,7 @@ std::optional<SampleRange> range_of_type(DType type) {
 
 SampleRange range_of_values(std::span<double> values) {
     if (values.empty()) throw UsageError("there are no samples but those that are no data");
-    std::sort(values.begin(), values.end());
+    std::ranges::sort(values);
     constexpr double kLeftOut = 0.001;
     const auto last = static_cast<double>(values.size() - 1);
     const double low = values[static_cast<size_t>(std::floor(kLeftOut * last))];

@@ -11,16 +11,13 @@ namespace {
 
 uint64_t bytes_of_pages(const ImageFile& original) {
     const ImageInfo& info = original.info();
-    const auto channels = static_cast<uint64_t>(info.channels + (info.has_alpha ? 1 : 0));
-    const uint64_t page_bytes = static_cast<uint64_t>(info.extent.pixels()) * channels * size_of(info.dtype);
+    const uint64_t page_bytes = static_cast<uint64_t>(info.extent.pixels()) * info.stored_pixel_bytes();
     return static_cast<uint64_t>(original.num_pages()) * page_bytes;
 }
 
 uint64_t bytes_of_tags(const ImageFile& original) {
     constexpr uint64_t kDirectoryBytes = 4096;
-    uint64_t bytes = kDirectoryBytes + original.metadata().icc_profile.size();
-    for (const TiffTag& tag : original.metadata().tiff_tags) bytes += tag.values.size();
-    return bytes * static_cast<uint64_t>(original.num_pages());
+    return (kDirectoryBytes + metadata_bytes(&original.metadata())) * static_cast<uint64_t>(original.num_pages());
 }
 
 const std::filesystem::path& checked(const ImageFile& original, const std::filesystem::path& file) {
@@ -32,8 +29,7 @@ const std::filesystem::path& checked(const ImageFile& original, const std::files
 
 void check_can_save_stack(const ImageInfo& info, const std::filesystem::path& file) {
     check_can_save(info, file);
-    const std::string extension = extension_of(file);
-    if (extension != ".tif" && extension != ".tiff")
+    if (!is_tiff(file))
         throw UsageError("cannot write " + file.string() +
                          ": it would hold one image, and a stack has several pages; use .tif, or choose one page: "
                          "--pages");

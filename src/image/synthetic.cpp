@@ -95,12 +95,8 @@ void fill_scene(uint64_t seed, int64_t row, int64_t column, MutablePixelView to)
     require(to.dtype == DType::f32 && (to.channels == 1 || to.channels == 3), "scenes are f32 with 1 or 3 channels");
     constexpr int64_t kBlock = 256;  // edge in pixels; all levels of a block are painted while it is in the cache
     for (int64_t y = 0; y < to.extent.h; y += kBlock)
-        for (int64_t x = 0; x < to.extent.w; x += kBlock) {
-            MutablePixelView block = to;
-            block.pixels = to.row(y) + static_cast<size_t>(x) * to.pixel_bytes();
-            block.extent = {std::min(kBlock, to.extent.h - y), std::min(kBlock, to.extent.w - x)};
-            fill_block(seed, row + y, column + x, block);
-        }
+        for (int64_t x = 0; x < to.extent.w; x += kBlock)
+            fill_block(seed, row + y, column + x, to.part(intersection({y, x, {kBlock, kBlock}}, {0, 0, to.extent})));
 }
 
 namespace {

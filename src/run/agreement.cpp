@@ -56,8 +56,10 @@ std::string bytes_of(const std::vector<std::filesystem::path>& files) {
     constexpr size_t kDigits = 8;  // as people compare them
     std::string text;
     for (const auto& file : files)
-        text += fmt::format("{}{} of bytes {}", text.empty() ? "" : "; ", without_controls(file.filename()),
-                            sha256_of_pieces(file).substr(0, kDigits));
+        add_item(
+            text,
+            fmt::format("{} of bytes {}", without_controls(file.filename()), sha256_of_pieces(file).substr(0, kDigits)),
+            "; ");
     return text;
 }
 

@@ -1,5 +1,6 @@
 // Makes a failure of one rank a failure of all. Each rank tries a step, the ranks agree on the worst outcome, and
 // either all throw the same error or none does. No rank then waits in a collective call for a rank that has given up.
+// comm/collective_step.hpp does so below the points, and knows no kinds of errors but too little memory.
 #pragma once
 
 #include "comm/communicator.hpp"

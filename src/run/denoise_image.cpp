@@ -1,7 +1,7 @@
 // Denoises one image on one rank without MPI, with the pipeline that the program measures.
 #include "base/engine_support.hpp"
 #include "base/noise_level.hpp"
-#include "device/host_memory.hpp"
+#include "device/processors.hpp"
 #include "engine/engines.hpp"
 #include "image/quality.hpp"
 #include "run/pipeline/pipeline.hpp"

@@ -8,6 +8,9 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -47,12 +50,6 @@ std::string utc_now() {
     char text[32];
     std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return text;
-}
-
-std::string joined(int argc, const char* const* argv) {
-    std::string line;
-    for (int i = 0; i < argc; ++i) line += (i == 0 ? "" : " ") + std::string(argv[i]);
-    return line;
 }
 
 using Libraries = std::vector<record::Environment::Library>;
@@ -96,7 +93,7 @@ record::Environment describe_environment(const plan::Topology& topology, int arg
     const BuildInfo& build = build_info();
     record::Environment environment;
     environment.started_at = utc_now();
-    environment.command_line = joined(argc, argv);
+    environment.command_line = fmt::format("{}", fmt::join(argv, argv + argc, " "));
     environment.version = build.version;
     environment.git_sha = build.git_sha;
     environment.git_dirty = build.git_dirty;

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "device/host_memory.hpp"
+#include "device/processors.hpp"
 #include "engine/engines.hpp"
 #include "run/agreement.hpp"
 
@@ -104,7 +105,7 @@ plan::RankPlace own_place(const comm::Communicator& world, const comm::Communica
     place.rank = world.rank();
     place.host = comm::host_name();
     place.local_rank = node.rank();
-    place.affinity = device::affinity_text(processors);
+    place.affinity = runs_text(processors, ",");
     place.num_cores = static_cast<int>(processors.size());
     place.free_host_bytes = device::available_host_memory_bytes().value_or(0);
     place.multiplies_bf16 = engine::native_multiplies_bf16();

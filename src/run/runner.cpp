@@ -1,11 +1,11 @@
 #include "run/runner.hpp"
 
 #include "base/sha256.hpp"
+#include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
 #include "engine/memory.hpp"
 #include "plan/context.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/stopwatch.hpp"
 #include "run/point/batch_search.hpp"
 #include "run/point/point_notes.hpp"
 #include "run/point/point_options.hpp"

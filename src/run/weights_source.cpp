@@ -114,15 +114,14 @@ std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointS
 }
 
 std::string WeightsCache::digest_of(const engine::Weights& weights) const {
-    const auto found =
-        std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) { return each.weights.get() == &weights; });
+    const auto found = std::ranges::find_if(kept_, [&](const Kept& each) { return each.weights.get() == &weights; });
     return found != kept_.end() ? found->digest : engine::sha256_of_values(weights);
 }
 
 std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {
     const std::string key = fmt::format("{}\n{}\n{}\n{}", config::format_setting(settings.network), settings.weights,
                                         channels, config::format_setting(settings.trained_sigma));
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) { return each.key == key; });
+    const auto found = std::ranges::find(kept_, key, &Kept::key);
     if (found != kept_.end()) {
         std::rotate(found, found + 1, kept_.end());
         return kept_.back().weights;

@@ -162,10 +162,15 @@ double Work::work_per_call(const std::vector<Range>& runs) const {
 
 double Work::core_pixels(const std::vector<Range>& runs) const {
     double pixels = 0;
-    for (const Range& run : runs)
-        for (int64_t index = run.begin; index < run.end; ++index)
-            pixels += static_cast<double>(tile(index).core.extent.pixels());
+    for (const int64_t index : indices_of(runs)) pixels += static_cast<double>(tile(index).core.extent.pixels());
     return pixels;
+}
+
+std::vector<int64_t> indices_of(const std::vector<Range>& runs) {
+    std::vector<int64_t> indices;
+    for (const Range& run : runs)
+        for (int64_t index = run.begin; index < run.end; ++index) indices.push_back(index);
+    return indices;
 }
 
 Work make_work(const plan::Point& point, int rank) {
@@ -174,7 +179,7 @@ Work make_work(const plan::Point& point, int rank) {
 }
 
 std::vector<Rect> rects_of_windows(const plan::Point& point, const std::vector<Range>& windows) {
-    const bool is_any = std::any_of(windows.begin(), windows.end(), [](const Range& run) { return run.size() > 0; });
+    const bool is_any = std::ranges::any_of(windows, [](const Range& run) { return run.size() > 0; });
     if (!is_any) return {};
     if (point.settings.workload == config::Workload::whole) return {{0, 0, point.source.extent}};
     const plan::TileGrid grid = plan::tile_grid(point);

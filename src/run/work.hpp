@@ -69,6 +69,9 @@ struct ImageWork {
 /// rows below image i - 1, at rows that no window of that image reaches.
 [[nodiscard]] Work join_work(std::vector<ImageWork> images, int64_t stride, int64_t batch, Range windows);
 
+/// All indices of `runs`, in their order.
+[[nodiscard]] std::vector<int64_t> indices_of(const std::vector<Range>& runs);
+
 /// The part of `run`, windows of such a group, that belongs to the image whose windows are `image`, numbered as there.
 [[nodiscard]] Range windows_within(const Range& run, const Range& image);
 

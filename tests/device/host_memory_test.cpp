@@ -1,5 +1,6 @@
 #include "device/host_memory.hpp"
 
+#include "base/text.hpp"
 #include "device/kernel_text.hpp"
 #include "device/processors.hpp"
 
@@ -50,15 +51,15 @@ TEST(ProcessTime, GrowsWithWork) {
 }
 
 TEST(Affinity, TextIsShortAndKeepsEveryProcessor) {
-    EXPECT_EQ(affinity_text({0, 1, 2, 3, 8}), "0-3,8");
-    EXPECT_EQ(affinity_text({5}), "5");
-    EXPECT_EQ(affinity_text({}), "");
+    EXPECT_EQ(runs_text(std::vector<int>{0, 1, 2, 3, 8}, ","), "0-3,8");
+    EXPECT_EQ(runs_text(std::vector<int>{5}, ","), "5");
+    EXPECT_EQ(runs_text(std::vector<int>{}, ","), "");
     std::mt19937 random(4);
     for (int trial = 0; trial < 200; ++trial) {
         std::vector<int> processors;
         for (int processor = 0; processor < 64; ++processor)
             if (random() % 3 != 0) processors.push_back(processor);
-        EXPECT_EQ(parse_processors(affinity_text(processors)), processors);
+        EXPECT_EQ(parse_processors(runs_text(processors, ",")), processors);
     }
 }
 

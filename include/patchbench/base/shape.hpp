@@ -1,6 +1,7 @@
 // Extents, element types and memory layouts: the words in which buffers are described between the layers.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -81,6 +82,20 @@ enum class Layout : uint8_t { channels_last, contiguous };  // NHWC | NCHW in me
 /// i16 and u32, of which nothing is agreed.
 [[nodiscard]] constexpr double full_scale(DType type) {
     return type == DType::u8 ? 255.0 : type == DType::u16 ? 65535.0 : 1.0;
+}
+
+/// What two rectangles that meet have in common.
+[[nodiscard]] constexpr Rect intersection(const Rect& a, const Rect& b) {
+    const int64_t row = std::max(a.row, b.row), column = std::max(a.column, b.column);
+    return {row,
+            column,
+            {std::min(a.row + a.extent.h, b.row + b.extent.h) - row,
+             std::min(a.column + a.extent.w, b.column + b.extent.w) - column}};
+}
+
+/// The middle of `whole`, of the extent `part`.
+[[nodiscard]] constexpr Rect centre_of(Extent whole, Extent part) {
+    return {(whole.h - part.h) / 2, (whole.w - part.w) / 2, part};
 }
 
 [[nodiscard]] constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -1,10 +1,10 @@
 #include "app/terminal.hpp"
 #include "app/tune/tune.hpp"
+#include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
 #include "config/settings_access.hpp"
 #include "measure/tuning.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
 
@@ -129,7 +129,7 @@ class Search {
 
     /// Measures a point on a crop, and remembers how long that took. Collective.
     record::PointTrace measure_on(const config::PointSettings& settings, int64_t edge) {
-        const run::Stopwatch watch;
+        const Stopwatch watch;
         record::PointTrace trace = run_on(settings, edge);
         times_.add(kind_of_trial(settings), pixels_of(edge), watch.seconds());
         return trace;
@@ -215,7 +215,7 @@ class Search {
     config::PointSettings base_;
     std::optional<plan::SourceFacts> facts_;
     measure::TuningTimes times_;
-    run::Stopwatch watch_;
+    Stopwatch watch_;
     bool is_over_ = false;  // interrupted, or out of time
     TuneResult result_;
 };

@@ -7,7 +7,6 @@
 #include "patchbench/device/device.hpp"
 
 #include <array>
-#include <utility>
 #include <vector>
 
 namespace pb::comm {

@@ -6,7 +6,6 @@
 
 #include "patchbench/device/buffer.hpp"
 
-#include <array>
 #include <vector>
 
 namespace pb::comm::nccl {

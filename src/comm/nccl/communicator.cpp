@@ -1,6 +1,7 @@
 #include "comm/nccl/communicator.hpp"
 
-#include "comm/metric_reduction.hpp"
+#include "base/stopwatch.hpp"
+#include "base/text.hpp"
 #include "device/cuda/check.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -10,14 +11,13 @@
 
 #include <chrono>
 #include <exception>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 namespace pb::comm::nccl {
 namespace {
 
-constexpr std::chrono::microseconds kSpin{200};
+constexpr double kSpinS = 200e-6;
 
 bool has_failed(ncclResult_t status) { return status != ncclSuccess && status != ncclInProgress; }
 
@@ -38,23 +38,20 @@ ncclResult_t enqueue(const DeviceBytes& message, ncclComm_t native, cudaStream_t
 void check(ncclResult_t status, ncclComm_t communicator, std::source_location where) {
     if (!has_failed(status)) return;
     const char* last = ncclGetLastError(communicator);
-    const std::string_view path = where.file_name();
-    throw Error(fmt::format("NCCL: {}{}, at {}:{} in {}; NCCL_DEBUG=INFO says more", ncclGetErrorString(status),
-                            last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last),
-                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
+    throw Error(fmt::format("NCCL: {}{}, at {}; NCCL_DEBUG=INFO says more", ncclGetErrorString(status),
+                            last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last), place_text(where)));
 }
 
 void poll(const std::function<bool()>& done, const std::string& what, double timeout_s) {
-    using Clock = std::chrono::steady_clock;
-    const auto begun = Clock::now();
+    const Stopwatch watch;
     while (!done()) {
-        const std::chrono::duration<double> waited = Clock::now() - begun;
-        if (waited.count() > timeout_s)
+        const double waited_s = watch.seconds();
+        if (waited_s > timeout_s)
             throw TimedOut(
                 fmt::format("{} did not end within {} s: a rank is missing, or the network between the nodes is wrong "
                             "(NCCL_SOCKET_IFNAME, NCCL_IB_HCA)",
                             what, static_cast<int>(timeout_s)));
-        if (waited > kSpin) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (waited_s > kSpinS) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 

@@ -2,7 +2,6 @@
 #include "comm/nccl/backend.hpp"
 #include "comm/nccl/communicator.hpp"
 
-#include "patchbench/base/error.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 
@@ -11,9 +10,7 @@
 #include <nccl.h>
 
 #include <cstddef>
-#include <functional>
 #include <optional>
-#include <utility>
 
 namespace pb::comm {
 namespace {

@@ -82,8 +82,7 @@ class DeviceBorders {
 [[nodiscard]] std::unique_ptr<DeviceBorders> make_device_borders(const Communicator& ranks, ExchangeKind kind,
                                                                  DeviceId device, bool own_device, double timeout_s);
 
-// Border rows in host memory, by MPI: Note [Giving up].
-
+/// Border rows in host memory, by MPI: Note [Giving up].
 class Neighbours final : public BorderChannel {
   public:
     /// `largest`: bytes of the largest message. Throws UsageError where MPI cannot count them. `all` must outlive it.

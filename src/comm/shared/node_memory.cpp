@@ -131,7 +131,7 @@ std::optional<SharedFile> NodeBlocks::Table::open(const std::string& digest, siz
 /// Null where this rank holds too many: the block can then be found through other ranks only.
 Entry* NodeBlocks::Table::enter(const std::string& digest, const SharedFile& block) const {
     const std::span<Entry> mine = own();
-    const auto free = std::find_if(mine.begin(), mine.end(), [](const Entry& entry) { return entry.is_free(); });
+    const auto free = std::ranges::find_if(mine, &Entry::is_free);
     if (free == mine.end()) return nullptr;
     std::copy_n(digest.begin(), kDigits, free->name.begin());
     free->address = block.address();

@@ -33,10 +33,9 @@ class NodeMemory {
 /// 0 zeros, and each rank reserves its share of the pages. Throws OutOfMemory or Error on all ranks.
 [[nodiscard]] SharedFile make_node_file(const Communicator& node, size_t bytes);
 
-// Values that processes of one node need and none changes, made once and read by all: each block lies in an anonymous
-// memory file (comm/shared/shared_file.hpp). Which rank makes a block is whoever asks first: only making the object is
-// collective.
-
+/// Values that processes of one node need and none changes, made once and read by all: each block lies in an anonymous
+/// memory file (comm/shared/shared_file.hpp). Which rank makes a block is whoever asks first: only making the object is
+/// collective.
 class NodeBlocks {
   public:
     /// Collective over `node` (all ranks of one host). Throws on all ranks as NodeMemory does.

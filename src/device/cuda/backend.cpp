@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdio>
 
 namespace pb::device::cuda {
 namespace {
@@ -37,10 +36,8 @@ std::string why_none(cudaError_t status) {
 std::string uuid_text(const cudaUUID_t& uuid, bool slice) {
     std::string text = slice ? "MIG-" : "GPU-";
     for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
-        std::array<char, 3> hex{};
-        (void)std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
         if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-        text += hex.data();
+        text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
     }
     return text;
 }

@@ -47,7 +47,7 @@ void GaugeSampler::run(const std::stop_token& stop) {
 void GaugeSampler::sample() {
     if (samples_.size() == kCapacity) thin_out();
     TelemetrySample& sample = samples_.emplace_back();
-    sample.at_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    sample.at_s = watch_.seconds();
     for (const auto& [gauge, name] : enum_names(Gauge{})) sample[gauge] = source_.read(gauge);
     const double elapsed_s = sample.at_s - last_s_;
     last_s_ = sample.at_s;

@@ -2,6 +2,7 @@
 // timed.
 #pragma once
 
+#include "base/stopwatch.hpp"
 #include "base/telemetry_record.hpp"
 
 #include <chrono>
@@ -70,7 +71,7 @@ class GaugeSampler {
 
     GaugeSource& source_;
     std::chrono::milliseconds period_;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    Stopwatch watch_;
     std::vector<TelemetrySample> samples_;
     double last_s_ = 0;
     bool answered_ = false;

@@ -9,9 +9,6 @@
 
 namespace pb::device {
 
-// What the kernel (Linux) has counted of this host so far: CPU time, steal time, waiting for cores, clocks. Differences
-// of two readings say what went on between them. Whatever cannot be read is absent.
-
 struct HostLoadFiles {
     std::filesystem::path stat;      // as /proc/stat
     std::filesystem::path pressure;  // as /proc/pressure/cpu
@@ -25,11 +22,11 @@ struct HostLoad {
     std::optional<double> clock_mhz;   // mean of the first cores, now
 };
 
+/// What was counted so far: the difference of two readings says what went on between them.
 [[nodiscard]] HostLoad read_host_load(const HostLoadFiles& files);
 
-// Energy of this host's processors, where the kernel counts it (Linux powercap, intel-rapl; AMD processors too). The
-// counters wrap and, on most systems, only root may read them.
-
+/// Energy of this host's processors, where the kernel counts it (Linux powercap, intel-rapl; AMD processors too). The
+/// counters wrap and, on most systems, only root may read them.
 class ProcessorEnergy {
   public:
     /// Opens the zones `intel-rapl:<n>` of `folder` that are called package-<n>. Psys and parts of a package are left

@@ -168,7 +168,7 @@ std::optional<int64_t> Device::other_processes() const {
     std::vector<unsigned> pids;
     for (const auto& process : std::span(listed).first(std::min<size_t>(count, listed.size())))
         pids.push_back(process.pid);
-    std::sort(pids.begin(), pids.end());
+    std::ranges::sort(pids);
     pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
     return static_cast<int64_t>(pids.size()) - 1;
 }

@@ -1,5 +1,6 @@
 #include "device/telemetry/telemetry.hpp"
 
+#include "base/stopwatch.hpp"
 #include "device/host_memory.hpp"
 #include "device/telemetry/gauge_sampler.hpp"
 #include "device/telemetry/host_counters.hpp"
@@ -10,8 +11,6 @@
 
 namespace pb::device {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// The driver advances the energy counter about every tenth of a second: passes shorter than this in all would be given
 /// an energy that is mostly rounding.
@@ -74,8 +73,7 @@ Telemetry::~Telemetry() = default;
 const std::string& Telemetry::why_no_device() const { return impl_->why_no_device; }
 
 struct TelemetryWindow::Impl {
-    explicit Impl(Telemetry::Impl& opened)
-        : sources(opened), own_cpu_before_s(process_cpu_seconds()), start(Clock::now()) {
+    explicit Impl(Telemetry::Impl& opened) : sources(opened), own_cpu_before_s(process_cpu_seconds()) {
         if (sources.options.first_on_node) load_before = read_host_load(load_files());
         if (sources.options.device_uuid.empty()) sampler.emplace(process.emplace(sources.options.num_cores));
         if (sources.device == nullptr) return;
@@ -98,7 +96,7 @@ struct TelemetryWindow::Impl {
     }
 
     void describe_host(TelemetryRecord& record) const {
-        record[Meter::observed_s] = std::chrono::duration<double>(Clock::now() - start).count();
+        record[Meter::observed_s] = watch.seconds();
         record[Meter::own_cpu_s] = process_cpu_seconds() - own_cpu_before_s;
         if (!load_before) return;
         const HostLoad after = read_host_load(load_files());
@@ -125,12 +123,12 @@ struct TelemetryWindow::Impl {
 
     Telemetry::Impl& sources;
     double own_cpu_before_s;
-    Clock::time_point start;
+    Stopwatch watch;
     std::optional<HostLoad> load_before;  // of the first rank of a node
     std::optional<double> thermal_before, power_before;
     std::optional<int64_t> others_before;
     Growth device_growth, processor_growth;
-    Clock::time_point pass_start;
+    Stopwatch pass_watch;
     double passes_s = 0;
     std::optional<ProcessGauges> process;  // of a CPU rank
     std::optional<GaugeSampler> sampler;   // last: it reads the others
@@ -142,11 +140,11 @@ TelemetryWindow::~TelemetryWindow() = default;
 void TelemetryWindow::pass_begins() {
     impl_->device_growth.begin(impl_->device_energy());
     impl_->processor_growth.begin(impl_->processor_energy());
-    impl_->pass_start = Clock::now();
+    impl_->pass_watch = {};
 }
 
 void TelemetryWindow::pass_ends() {
-    impl_->passes_s += std::chrono::duration<double>(Clock::now() - impl_->pass_start).count();
+    impl_->passes_s += impl_->pass_watch.seconds();
     impl_->device_growth.end(impl_->device_energy());
     impl_->processor_growth.end(impl_->processor_energy());
 }

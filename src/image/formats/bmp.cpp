@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
+#include <array>
 #include <utility>
+#include <vector>
 
 namespace pb::image {
 namespace {
@@ -20,6 +21,19 @@ constexpr size_t kProfileBegin = 126, kProfileBytes = 130, kLongestHeader = 138;
 constexpr uint32_t kLinked = 0x4C494E4B;                             // 'LINK'
 constexpr uint32_t kWithMasks = 52, kWithAlphaMask = 56, kV4 = 108;  // lengths of other info headers
 
+struct BmpHeader {
+    ImageInfo info;
+    ImageMetadata metadata;
+    uint64_t rows_begin = 0;  // byte offset of the first row in the file
+    uint64_t row_bytes = 0;   // with the padding to a multiple of four
+    bool top_down = false;    // rows are stored from the bottom up otherwise
+    size_t pixel_bytes = 0;
+    std::array<size_t, 4> places{2, 1, 0, 3};     // bytes of red, green, blue and alpha in a pixel
+    std::vector<std::array<uint8_t, 3>> palette;  // empty: the pixels are samples
+};
+
+/// Throws UsageError for what is not supported (run-length codes, 1, 4 and 16 bits a pixel) and for a header that is
+/// wrong or states a size that the length of the file rules out.
 class HeaderReader {
   public:
     explicit HeaderReader(const RandomAccessFile& file) : file_(file) {
@@ -138,13 +152,7 @@ class HeaderReader {
     uint32_t info_bytes_ = 0;
 };
 
-}  // namespace
-
-BmpHeader read_bmp_header(const RandomAccessFile& file) { return HeaderReader(file).read(); }
-
-// Reads uncompressed Windows bitmaps by windows: every row has its place in the file.
-namespace {
-
+/// Reads uncompressed Windows bitmaps by windows: every row has its place in the file.
 class BmpFile final : public ImageFile {
   public:
     BmpFile(OpenedFile file, BmpHeader header) : file_(std::move(file)), header_(std::move(header)) {}
@@ -206,7 +214,7 @@ class BmpFile final : public ImageFile {
 }  // namespace
 
 std::unique_ptr<ImageFile> open_bmp(OpenedFile file) {
-    BmpHeader header = read_bmp_header(*file);
+    BmpHeader header = HeaderReader(*file).read();
     return std::make_unique<BmpFile>(std::move(file), std::move(header));
 }
 

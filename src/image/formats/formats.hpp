@@ -17,6 +17,9 @@ namespace pb::image {
 /// Returns the extension in lower case, for example ".png".
 [[nodiscard]] std::string extension_of(const std::filesystem::path& file);
 
+/// Whether the extension of `file` is that of a TIFF.
+[[nodiscard]] bool is_tiff(const std::filesystem::path& file);
+
 /// Whether an ICC profile describes gray. WebP has colours only, and cannot hold such a profile.
 [[nodiscard]] bool is_gray_profile(const std::vector<std::byte>& profile);
 

@@ -25,14 +25,10 @@ void copy_channels(const InterleavedRow& row, size_t sample_bytes, int64_t first
 struct InterleavedImage {
     ImageInfo info;
     std::vector<std::byte> samples;
-    [[nodiscard]] int64_t channels() const { return info.channels + (info.has_alpha ? 1 : 0); }
-    [[nodiscard]] size_t row_bytes() const {
-        return static_cast<size_t>(info.extent.w * channels()) * size_of(info.dtype);
-    }
+    [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(info.extent.w) * info.stored_pixel_bytes(); }
     [[nodiscard]] InterleavedRow row_part(int64_t y, int64_t x, int64_t count) const {
-        const size_t pixel_bytes = static_cast<size_t>(channels()) * size_of(info.dtype);
-        return {samples.data() + static_cast<size_t>(y) * row_bytes() + static_cast<size_t>(x) * pixel_bytes,
-                channels(), count};
+        const auto pixel = static_cast<size_t>(y * info.extent.w + x);
+        return {samples.data() + pixel * info.stored_pixel_bytes(), info.stored_channels(), count};
     }
 };
 

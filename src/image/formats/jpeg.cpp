@@ -1,5 +1,3 @@
-#include "image/formats/jpeg.hpp"
-
 #include "image/formats/decoded_file.hpp"
 #include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
@@ -7,10 +5,16 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <fmt/format.h>
+// jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
 
 #include <algorithm>
 #include <cmath>
+#include <csetjmp>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -18,6 +22,46 @@
 
 namespace pb::image {
 namespace {
+
+// libjpeg reports an error through a callback that must not return; the callback here uses longjmp. As with libpng,
+// code that may jump must not hold an object with a destructor on its own stack.
+
+struct JpegError {
+    jpeg_error_mgr manager{};  // must be the first member: libjpeg passes its address to the callback
+    std::jmp_buf place{};
+    char text[JMSG_LENGTH_MAX] = "";
+};
+
+[[noreturn]] void keep_jpeg_error(j_common_ptr codec) {
+    auto* error = reinterpret_cast<JpegError*>(codec->err);
+    codec->err->format_message(codec, error->text);
+    std::longjmp(error->place, 1);  // NOLINT(cert-err52-cpp): libjpeg's interface
+}
+
+/// libjpeg reports lost pixel data as a warning and fills in gray. Here this is an error; harmless warnings are
+/// ignored.
+void judge_jpeg_warning(j_common_ptr codec, int level) {
+    if (level >= 0) return;
+    const int code = codec->err->msg_code;
+    const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR;
+    if (!harmless) keep_jpeg_error(codec);
+}
+
+[[nodiscard]] jpeg_error_mgr* start_jpeg_errors(JpegError& error) {
+    jpeg_error_mgr* manager = jpeg_std_error(&error.manager);
+    manager->error_exit = keep_jpeg_error;
+    manager->emit_message = judge_jpeg_warning;
+    manager->output_message = [](j_common_ptr) {};
+    return manager;
+}
+
+/// Runs `code`. Returns false when libjpeg reported an error.
+template <class Code>
+[[nodiscard]] bool guarded(JpegError& error, const Code& code) {
+    if (setjmp(error.place) != 0) return false;  // NOLINT(cert-err52-cpp)
+    code();
+    return true;
+}
 
 /// Decodes a file with libjpeg, once.
 class JpegReader {
@@ -99,9 +143,7 @@ class JpegReader {
         const uint64_t pixels_per_byte = codec_.arith_code != FALSE ? uint64_t{1} << 20U : uint64_t{8} * DCTSIZE2;
         const uint64_t width = codec_.image_width;
         const uint64_t height = codec_.image_height;
-        if (width * height / pixels_per_byte > file_.size())
-            file_.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
-                                             height, width, file_.size()));
+        if (width * height / pixels_per_byte > file_.size()) file_.refuse_extent(height, width, file_.size());
     }
 
     template <class Code>

@@ -12,7 +12,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 void add_once(std::string name, Names& names) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
 }
 
 Names names_of(const std::vector<TiffTag>& tags) {
@@ -56,7 +56,7 @@ ImageMetadata without_tags(ImageMetadata metadata, bool (*is_bound)(const TiffTa
 std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file, bool placed) {
     const std::string extension = extension_of(file);
     Names lost;
-    if (extension == ".tif" || extension == ".tiff") {
+    if (is_tiff(file)) {
         add_lost_in_tiff(metadata, placed, lost);
     } else {
         if (extension == ".npy" || extension == ".raw") {

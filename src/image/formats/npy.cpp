@@ -20,6 +20,14 @@ namespace {
 
 constexpr size_t kMagicBytes = 8;  // "\x93NUMPY" and two version bytes
 
+/// Of versions 1 to 3: a Python dictionary as text.
+struct NpyHeader {
+    // (H,W) and (H,W,1) are gray, (H,W,2) gray and alpha, (H,W,3) RGB, (H,W,4) RGB and alpha; more channels are bands.
+    ImageInfo info;
+    bool big_endian = false;
+    uint64_t samples_begin = 0;  // byte offset of the first sample
+};
+
 /// Finds values in the text of a Python dictionary that holds strings, True or False, and one tuple of whole numbers.
 class Dictionary {
   public:
@@ -143,8 +151,7 @@ void set_shape(const RandomAccessFile& file, const std::vector<int64_t>& shape, 
 
 void check_length(const RandomAccessFile& file, const NpyHeader& header) {
     const ImageInfo& info = header.info;
-    const auto row_bytes =
-        static_cast<uint64_t>(info.extent.w * (info.channels + (info.has_alpha ? 1 : 0))) * size_of(info.dtype);
+    const uint64_t row_bytes = static_cast<uint64_t>(info.extent.w) * info.stored_pixel_bytes();
     const uint64_t available = file.size() - header.samples_begin;
     const auto rows = static_cast<uint64_t>(info.extent.h);
     if (available / row_bytes != rows || available % row_bytes != 0)
@@ -152,8 +159,8 @@ void check_length(const RandomAccessFile& file, const NpyHeader& header) {
             fmt::format("its header says {} rows of {} bytes, but it holds {} bytes", rows, row_bytes, available));
 }
 
-}  // namespace
-
+/// Throws UsageError when type, shape or order are not those of an image, or the length of the file does not fit the
+/// header.
 NpyHeader read_npy_header(const RandomAccessFile& file) {
     NpyHeader header;
     const Dictionary dictionary = read_dictionary(file, header.samples_begin);
@@ -166,8 +173,6 @@ NpyHeader read_npy_header(const RandomAccessFile& file) {
     check_length(file, header);
     return header;
 }
-
-namespace {
 
 /// A file of dense rows from a given byte offset on: .npy, and raw samples whose layout the caller supplies.
 class NpyFile final : public ImageFile {
@@ -192,15 +197,14 @@ class NpyFile final : public ImageFile {
 
   private:
     void read_channels(const Rect& part, int64_t first, MutablePixelView to) {
-        const int64_t channels = info().channels + (info().has_alpha ? 1 : 0);
-        const size_t sample_bytes = size_of(info().dtype);
-        const size_t pixel_bytes = static_cast<size_t>(channels) * sample_bytes;
+        const size_t sample_bytes = size_of(info().dtype), pixel_bytes = info().stored_pixel_bytes();
         row_.resize(static_cast<size_t>(part.extent.w) * pixel_bytes);
         for (int64_t y = 0; y < part.extent.h; ++y) {
             const auto pixel = static_cast<uint64_t>((part.row + y) * info().extent.w + part.column);
             file_->read_at(header_.samples_begin + pixel * pixel_bytes, row_);
             if (header_.big_endian) swap_sample_bytes(row_, sample_bytes);
-            copy_channels({row_.data(), channels, part.extent.w}, sample_bytes, first, to.channels, to.row(y));
+            copy_channels({row_.data(), info().stored_channels(), part.extent.w}, sample_bytes, first, to.channels,
+                          to.row(y));
         }
     }
 
@@ -219,7 +223,7 @@ std::unique_ptr<ImageFile> open_npy(OpenedFile file) {
 
 std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, const ImageInfo& info) {
     auto opened = std::make_unique<RandomAccessFile>(file);
-    const auto samples = static_cast<uint64_t>(info.extent.pixels() * (info.channels + (info.has_alpha ? 1 : 0)));
+    const auto samples = static_cast<uint64_t>(info.extent.pixels() * info.stored_channels());
     const uint64_t bytes = size_of(info.dtype);
     if (opened->size() % bytes != 0 || opened->size() / bytes != samples)  // a product could exceed 64 bits
         opened->refuse(fmt::format("this shape has {} samples of {} bytes, but the file has {} bytes", samples, bytes,
@@ -240,7 +244,7 @@ std::string descr_of(DType dtype) {
 }  // namespace
 
 std::string npy_header(const ImageInfo& info) {
-    const int64_t channels = info.channels + (info.has_alpha ? 1 : 0);
+    const int64_t channels = info.stored_channels();
     std::string shape = fmt::format("{}, {}", info.extent.h, info.extent.w);
     if (channels > 1 || info.has_channel_axis) shape += fmt::format(", {}", channels);
     std::string text = "{'descr': '" + descr_of(info.dtype) + "', 'fortran_order': False, 'shape': (" + shape + "), }";

@@ -8,9 +8,12 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pb::image {
 namespace {
@@ -19,6 +22,13 @@ uint32_t big_endian(const std::byte* b) {
     return std::to_integer<uint32_t>(b[0]) << 24U | std::to_integer<uint32_t>(b[1]) << 16U |
            std::to_integer<uint32_t>(b[2]) << 8U | std::to_integer<uint32_t>(b[3]);
 }
+
+struct PngChunks {
+    std::vector<std::byte> exif;    // the chunk eXIf, wherever it is in the file
+    uint64_t pixel_data_bytes = 0;  // sum of all IDAT chunks
+    bool is_animated = false;
+    std::vector<std::string> not_kept;  // descriptions of metadata that no output keeps
+};
 
 /// Returns the name of a chunk's metadata if it is lost, or an empty text. sRGB and its gAMA have no name because
 /// readers assume them. The other chunks without a name describe the pixels, which are kept.
@@ -29,8 +39,9 @@ std::string name_of_lost(std::string_view type) {
     return {};
 }
 
-}  // namespace
-
+/// Reads the list of chunks of a PNG file without decoding it. This detects a truncated file before memory is
+/// allocated, and finds metadata that libpng would report only after the pixels. Throws UsageError when a chunk reaches
+/// past the end of the file or IEND is missing.
 PngChunks walk_png_chunks(const RandomAccessFile& file) {
     constexpr uint64_t kSignatureBytes = 8;
     constexpr uint64_t kFramingBytes = 12;  // length, type and CRC of a chunk
@@ -53,8 +64,6 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         offset += length + kFramingBytes;
     }
 }
-
-namespace {
 
 /// Decodes a file with libpng, once. The image has alpha also where the file has only a transparent colour (tRNS).
 class PngReader {
@@ -97,8 +106,7 @@ class PngReader {
         const uint64_t width = png_get_image_width(png_, info_);
         const uint64_t height = png_get_image_height(png_, info_);
         if (file_row_bytes_ * height / kDeflateRatio > pixel_data_bytes)
-            file_.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
-                                             height, width, pixel_data_bytes));
+            file_.refuse_extent(height, width, pixel_data_bytes);
     }
 
     void read_metadata(ImageMetadata& metadata) {

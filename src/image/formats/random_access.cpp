@@ -10,14 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 namespace pb::image {
-namespace {
-
-std::string reason_of(int code) { return std::generic_category().message(code); }
-
-}  // namespace
 
 RandomAccessFile::RandomAccessFile(const std::filesystem::path& file) : path_(file) {
     // O_NONBLOCK: opening a named pipe must not block the program. The flag has no effect on regular files.
@@ -72,6 +66,11 @@ void RandomAccessFile::refuse(const std::string& what, const std::string& remedy
 
 void RandomAccessFile::refuse_damaged(const std::string& what) const {
     refuse("the file is damaged or truncated (" + what + ")", "copy or export it again");
+}
+
+void RandomAccessFile::refuse_extent(uint64_t height, uint64_t width, uint64_t bytes) const {
+    refuse_damaged(
+        fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold", height, width, bytes));
 }
 
 }  // namespace pb::image

@@ -1,8 +1,6 @@
 // A file that is open for reading at any offset. Thread-compatible. Every error names the file.
 #pragma once
 
-#include "base/handle.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -35,6 +33,8 @@ class RandomAccessFile {
     /// Throws UsageError with the message "<file>: <what>; <remedy>".
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
     [[noreturn]] void refuse_damaged(const std::string& what) const;
+    /// Its header states an extent that `bytes` bytes cannot hold.
+    [[noreturn]] void refuse_extent(uint64_t height, uint64_t width, uint64_t bytes) const;
 
   private:
     std::filesystem::path path_;

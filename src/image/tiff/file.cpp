@@ -202,12 +202,8 @@ void TiffFile::read_channels(const Rect& part, Channels channels, MutablePixelVi
     const Channels planes = layout_.planar ? channels : Channels{0, 1};
     for (int64_t y = part.row / block.h * block.h; y < last_row; y += block.h)
         for (int64_t x = part.column / block.w * block.w; x < last_column; x += block.w)
-            for (int64_t plane = planes.first; plane < planes.first + planes.count; ++plane) {
-                const int64_t row = std::max(y, part.row);
-                const int64_t column = std::max(x, part.column);
-                const Extent extent{std::min(y + block.h, last_row) - row, std::min(x + block.w, last_column) - column};
-                copy_part(fetch({row, column, extent}, plane), part, channels, to);
-            }
+            for (int64_t plane = planes.first; plane < planes.first + planes.count; ++plane)
+                copy_part(fetch(intersection({y, x, block}, part), plane), part, channels, to);
 }
 
 BlockPart TiffFile::fetch(const Rect& place, int64_t plane) {

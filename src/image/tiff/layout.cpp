@@ -3,12 +3,9 @@
 #include "image/formats/exif.hpp"
 #include "image/tiff/tags.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 
 namespace pb::image {
 namespace {
@@ -57,6 +54,21 @@ int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
     }
 }
 
+/// Reads the colour map as 256 RGB entries of 8 bits.
+std::vector<uint8_t> read_palette(TIFF* tiff, const RandomAccessFile& file) {
+    constexpr size_t kEntries = 256;
+    uint16_t* maps[3] = {nullptr, nullptr, nullptr};
+    if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &maps[0], &maps[1], &maps[2]) != 1)
+        file.refuse_damaged("a palette image without a colour map");
+    // The map holds 16-bit values by the specification, but some writers store 8-bit values.
+    bool eight_bits = true;
+    for (const uint16_t* map : maps) eight_bits &= *std::max_element(map, map + kEntries) < 256;
+    std::vector<uint8_t> palette;
+    for (size_t i = 0; i < kEntries; ++i)
+        for (const uint16_t* map : maps) palette.push_back(static_cast<uint8_t>(eight_bits ? map[i] : map[i] >> 8U));
+    return palette;
+}
+
 void read_channels(TIFF* tiff, const RandomAccessFile& file, TiffLayout& layout) {
     const bool palette = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_PALETTE;
     layout.info.dtype = sample_type(tiff, file);
@@ -70,7 +82,7 @@ void read_channels(TIFF* tiff, const RandomAccessFile& file, TiffLayout& layout)
     layout.info.has_alpha = extra == 1;
     if (extra > 1) layout.info.channels = layout.samples;  // all are bands, even the first ones
     if (palette && layout.info.dtype != DType::u8) file.refuse("its palette is not of 8 bits", "convert it to RGB");
-    if (palette) layout.palette = read_tiff_palette(tiff, file);
+    if (palette) layout.palette = read_palette(tiff, file);
 }
 
 void read_blocks(TIFF* tiff, TiffLayout& layout) {
@@ -114,8 +126,7 @@ void check_size(const RandomAccessFile& file, const TiffLayout& layout, uint16_t
     const auto row_bytes =
         static_cast<uint64_t>(extent.w) * static_cast<uint64_t>(layout.samples) * layout.sample_bytes();
     if (row_bytes > ratio * file.size() || row_bytes * static_cast<uint64_t>(extent.h) > ratio * file.size())
-        file.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
-                                        extent.h, extent.w, file.size()));
+        file.refuse_extent(static_cast<uint64_t>(extent.h), static_cast<uint64_t>(extent.w), file.size());
     constexpr int64_t kLargestTile = 65536;
     const uint64_t block_bytes = static_cast<uint64_t>(layout.block.pixels()) * layout.pixel_bytes();
     if (layout.tiled && (std::max(layout.block.h, layout.block.w) > kLargestTile ||
@@ -186,20 +197,6 @@ ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
     if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &num_extra, &kinds) == 1 && num_extra > 0)
         metadata.premultiplied_alpha = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
     return metadata;
-}
-
-std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file) {
-    constexpr size_t kEntries = 256;
-    uint16_t* maps[3] = {nullptr, nullptr, nullptr};
-    if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &maps[0], &maps[1], &maps[2]) != 1)
-        file.refuse_damaged("a palette image without a colour map");
-    // The map holds 16-bit values by the specification, but some writers store 8-bit values.
-    bool eight_bits = true;
-    for (const uint16_t* map : maps) eight_bits &= *std::max_element(map, map + kEntries) < 256;
-    std::vector<uint8_t> palette;
-    for (size_t i = 0; i < kEntries; ++i)
-        for (const uint16_t* map : maps) palette.push_back(static_cast<uint8_t>(eight_bits ? map[i] : map[i] >> 8U));
-    return palette;
 }
 
 }  // namespace pb::image

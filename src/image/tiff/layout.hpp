@@ -37,7 +37,4 @@ struct TiffLayout {
 /// Reads colour profile, resolution, orientation and tags.
 [[nodiscard]] ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout);
 
-/// Reads the colour map as 256 RGB entries of 8 bits.
-[[nodiscard]] std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file);
-
 }  // namespace pb::image

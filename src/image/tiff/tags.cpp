@@ -57,8 +57,7 @@ constexpr std::array<KeptTag, 24> kKept{{{269, "DocumentName"},
 constexpr std::array<uint16_t, 10> kNotReported{305, 330, 347, 529, 530, 531, 532, 34675, 512, 519};
 
 const KeptTag* find_kept(uint16_t number) {
-    const auto* found =
-        std::find_if(kKept.begin(), kKept.end(), [&](const KeptTag& tag) { return tag.number == number; });
+    const auto* found = std::ranges::find(kKept, number, &KeptTag::number);
     return found == kKept.end() ? nullptr : found;
 }
 
@@ -141,9 +140,9 @@ void name_lost_tags(TIFF* tiff, ImageMetadata& metadata) {
     const int count = TIFFGetTagListCount(tiff);
     for (int i = 0; i < count; ++i) {
         const auto number = static_cast<uint16_t>(TIFFGetTagListEntry(tiff, i));
-        const bool is_trivial = std::find(kNotReported.begin(), kNotReported.end(), number) != kNotReported.end();
-        const bool is_kept = std::any_of(metadata.tiff_tags.begin(), metadata.tiff_tags.end(),
-                                         [&](const TiffTag& tag) { return tag.number == number; });
+        const bool is_trivial = std::ranges::find(kNotReported, number) != kNotReported.end();
+        const bool is_kept =
+            std::ranges::any_of(metadata.tiff_tags, [&](const TiffTag& tag) { return tag.number == number; });
         if (!is_trivial && !is_kept) metadata.not_kept.push_back(name_of_lost(tiff, number));
     }
 }
@@ -226,8 +225,7 @@ std::string compression_name(uint16_t compression) {
 bool can_compress_again(uint16_t compression) {
     constexpr std::array<uint16_t, 6> kLossless{COMPRESSION_LZW,      COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,
                                                 COMPRESSION_PACKBITS, COMPRESSION_ZSTD,          COMPRESSION_LZMA};
-    return std::find(kLossless.begin(), kLossless.end(), compression) != kLossless.end() &&
-           TIFFIsCODECConfigured(compression) != 0;
+    return std::ranges::find(kLossless, compression) != kLossless.end() && TIFFIsCODECConfigured(compression) != 0;
 }
 
 }  // namespace pb::image

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace pb::image {
@@ -22,8 +21,6 @@ int64_t rows_per_strip(size_t row_bytes, int64_t rows) {
     constexpr size_t kStripBytes = size_t{1} << 20U;
     return std::clamp<int64_t>(static_cast<int64_t>(kStripBytes / row_bytes), 1, rows);
 }
-
-int64_t samples_of(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
 
 int sample_format(DType type) {
     if (is_float(type)) return SAMPLEFORMAT_IEEEFP;
@@ -50,7 +47,7 @@ void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(info.extent.h));
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(info.dtype)));
     TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format(info.dtype));
-    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(samples_of(info)));
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(info.stored_channels()));
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
@@ -91,15 +88,8 @@ void set_tiles(const TiffHandle& tiff, const TiffContent& content) {
     if (content.metadata != nullptr) set_metadata(tiff, *content.metadata);
 }
 
-uint64_t metadata_bytes(const ImageMetadata* metadata) {
-    if (metadata == nullptr) return 0;
-    uint64_t bytes = metadata->icc_profile.size();
-    for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
-    return bytes;
-}
-
 std::vector<std::byte> tile_of(const ImageInfo& info) {
-    return std::vector<std::byte>(static_cast<size_t>(kTiffTile * kTiffTile * samples_of(info)) * size_of(info.dtype));
+    return std::vector<std::byte>(static_cast<size_t>(kTiffTile * kTiffTile) * info.stored_pixel_bytes());
 }
 
 /// Calls `use(index, tile)` for every tile of a file made by lay_out_tiff.
@@ -125,6 +115,13 @@ void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const 
 }
 
 }  // namespace
+
+uint64_t metadata_bytes(const ImageMetadata* metadata) {
+    if (metadata == nullptr) return 0;
+    uint64_t bytes = metadata->icc_profile.size();
+    for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
+    return bytes;
+}
 
 uint16_t tag_of(Compression compression) {
     if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;

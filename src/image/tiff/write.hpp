@@ -18,6 +18,9 @@ namespace pb::image {
     return pixel_bytes + metadata_bytes + kMargin > kLimit;
 }
 
+/// The bytes of colour profile and tags. `metadata` may be null.
+[[nodiscard]] uint64_t metadata_bytes(const ImageMetadata* metadata);
+
 /// Returns TIFF's number of the compression.
 [[nodiscard]] uint16_t tag_of(Compression compression);
 /// Returns the compression of the input file where it is lossless, otherwise none. `metadata` may be null.

@@ -2,11 +2,11 @@
 // the output is complete, it is written as the core of its window. Where the image is cut into strips (Note [Strips]),
 // each of them goes through all rows before the next one begins.
 #include "base/fault.hpp"
+#include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
 #include "engine/progress.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/pipeline/row_device.hpp"
-#include "run/pipeline/stopwatch.hpp"
 
 #include <algorithm>
 #include <utility>

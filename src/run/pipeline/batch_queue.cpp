@@ -39,7 +39,7 @@ std::optional<Range> BatchQueue::next() {
 size_t BatchQueue::next_index() { return counter_ ? static_cast<size_t>(counter_->take()) : taken_.size(); }
 
 std::vector<Range> joined_runs(std::vector<Range> runs) {
-    std::sort(runs.begin(), runs.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::ranges::sort(runs, {}, &Range::begin);
     std::vector<Range> joined;
     for (const Range& run : runs)
         if (!joined.empty() && joined.back().end == run.begin)

@@ -1,9 +1,9 @@
 // A CPU as the device of a pipeline, or an engine that takes windows from host memory to a device of its own. It
 // computes inside submit(), so one slot is enough. Windows are converted to f32 channels_last while they are cut, and
 // cores back while they are written. A network of another type or layout has its values in buffers of its own.
+#include "base/stopwatch.hpp"
 #include "engine/memory.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
-#include "run/pipeline/stopwatch.hpp"
 
 #include <utility>
 #include <vector>

@@ -82,11 +82,10 @@ using CallSeconds = std::function<double(int64_t)>;
 [[nodiscard]] std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
                                                             const PipelineOptions& options, size_t pixel_bytes);
 
-// Runs one window through a network from host to host, one step after another, for the command `check`.
-
-/// Returns the output of `denoiser` for `window` (f32, extents multiples of the network's alignment), with the same
-/// extent and type. `denoiser` must run in fp32 with contiguous tensors on `device`, which the calling thread must have
-/// selected. Synchronises `stream`.
+/// Runs one window through a network from host to host, one step after another, for the command `check`. Returns the
+/// output of `denoiser` for `window` (f32, extents multiples of the network's alignment), with the same extent and
+/// type. `denoiser` must run in fp32 with contiguous tensors on `device`, which the calling thread must have selected.
+/// Synchronises `stream`.
 [[nodiscard]] image::Image run_window(engine::Denoiser& denoiser, image::Image window,
                                       const device::Conversion& conversion, DeviceId device, device::Stream& stream);
 

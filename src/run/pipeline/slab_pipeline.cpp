@@ -1,11 +1,11 @@
 // The pass of one rank over its slab (Note [Exchanged rows]): the rows of the slab are read, go through the network
 // together with the slabs of the other ranks, and are written band by band.
 #include "base/fault.hpp"
+#include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
 #include "comm/rows/border_channel.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/pipeline/slab_run.hpp"
-#include "run/pipeline/stopwatch.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,8 +1,8 @@
 // The record of a pass: the seconds of its stages and, on request, when each piece of work was done.
 #pragma once
 
+#include "base/stopwatch.hpp"
 #include "record/rank.hpp"
-#include "run/pipeline/stopwatch.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -1,10 +1,10 @@
 // A CUDA device. Each slot has pinned samples for input and output, their copies on the device, the network's input and
 // output, the counts of lost values, and the events between three streams (copy in, compute, copy out). See Note
 // [Slots].
+#include "base/stopwatch.hpp"
 #include "engine/memory.hpp"
 #include "run/pipeline/lost_values.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
-#include "run/pipeline/stopwatch.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -2,9 +2,9 @@
 // is later. The device sleeps while it waits, so many ranks can share a core. Nothing is computed or copied: the cores
 // that are written are those of the windows that were cut. Each output pixel therefore equals the input's, and a
 // missing or misplaced pixel is detected.
+#include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
-#include "run/pipeline/stopwatch.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,8 +2,8 @@
 // at another time.
 #pragma once
 
+#include "base/stopwatch.hpp"
 #include "run/pipeline/span_log.hpp"
-#include "run/pipeline/stopwatch.hpp"
 #include "run/point/team.hpp"
 
 #include <functional>

@@ -129,8 +129,7 @@ void ChecksumSink::remember(const std::vector<Rect>& parts) {
 }
 
 const ChecksumSink::Remembered* ChecksumSink::find(const Rect& part) const {
-    const auto found = std::find_if(remembered_.begin(), remembered_.end(),
-                                    [&](const Remembered& remembered) { return remembered.part == part; });
+    const auto found = std::ranges::find(remembered_, part, &Remembered::part);
     return found == remembered_.end() ? nullptr : &*found;
 }
 

@@ -12,14 +12,12 @@
 
 namespace pb::run {
 
-// Finds the part of an output that most likely is wrong, when not every part is verified.
-
 /// Counts samples that a network with an error may have produced: in floats those that are not finite, in integers
 /// zeros, because conversion maps NaN to 0.
 [[nodiscard]] int64_t count_odd(const PixelView& samples);
 
-/// Keeps the part with the most odd samples, because NaN spreads. A part of integers counts only if enough of its
-/// samples are odd.
+/// Finds the part of an output that most likely is wrong, when not every part is verified: that with the most odd
+/// samples, because NaN spreads. A part of integers counts only if enough of its samples are odd.
 class AnomalyTracker {
   public:
     /// `odd` (from count_odd) of the `count` samples of `part` are odd. `floats` states whether the samples are floats.
@@ -32,16 +30,15 @@ class AnomalyTracker {
     std::optional<Rect> part_;
 };
 
-// The destination of the cores of a pass. In memory: a slab that the ranks of a node share. Streamed: each core is
-// stored when it is written, so that no rank holds more of the image than its batches. A core is written in two steps:
-// `map` returns memory for it, and `commit` states that its samples are there.
-
 /// The change of a number in [0,1] when it is stored.
 struct Quantisation {
     double rounding = 0;                       // largest change by rounding
     std::optional<image::SampleRange> limits;  // range to which values are clipped
 };
 
+/// In memory: a slab that the ranks of a node share. Streamed: each core is stored when it is written, so that no rank
+/// holds more of the image than its batches. A core is written in two steps: `map` returns memory for it, and `commit`
+/// states that its samples are there.
 class CoreSink {
   public:
     virtual ~CoreSink() = default;

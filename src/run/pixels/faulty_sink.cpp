@@ -18,7 +18,7 @@ struct Spoilt {
     image::Image noisy;  // the same part of the network's input
     double step;         // the change that a fault makes: at least 1e-3, and large enough for the output's type
 
-    [[nodiscard]] int64_t count() const { return samples.extent().pixels() * samples.channels(); }
+    [[nodiscard]] int64_t count() const { return samples.num_samples(); }
     [[nodiscard]] float* begin() { return samples.as<float>(); }
 };
 

@@ -20,7 +20,7 @@ constexpr int64_t kBandRows = 64;  // rows converted together, so that a large p
 image::ImageInfo with_bands(const std::string& path, image::ImageInfo info,
                             const std::optional<config::BandChoice>& bands) {
     if (!bands) return info;
-    const int64_t there = info.channels + (info.has_alpha ? 1 : 0);
+    const int64_t there = info.stored_channels();
     if (bands->first + bands->count > there)
         throw UsageError(fmt::format("{}: has {} bands, but band {} is to be denoised (image.bands)", path, there,
                                      bands->first + bands->count));
@@ -29,29 +29,19 @@ image::ImageInfo with_bands(const std::string& path, image::ImageInfo info,
     return info;
 }
 
-/// Rows [first, first + count) of a view.
-MutablePixelView rows_at(MutablePixelView view, int64_t first, int64_t count) {
-    view.pixels = view.row(first);
-    view.extent.h = count;
-    return view;
-}
-
 /// Calls `use(rows of part, same rows of to)` for bands of kBandRows rows.
 template <class Use>
 void for_bands(const Rect& part, MutablePixelView to, Use&& use) {
     for (int64_t y = 0; y < part.extent.h; y += kBandRows) {
         const int64_t count = std::min(kBandRows, part.extent.h - y);
-        use(Rect{part.row + y, part.column, {count, part.extent.w}}, rows_at(to, y, count));
+        use(Rect{part.row + y, part.column, {count, part.extent.w}}, to.part({y, 0, {count, to.extent.w}}));
     }
 }
 
 /// Returns `part` enlarged by `margin` on each side, limited to the image.
 Rect grown(const Rect& part, int64_t margin, Extent image) {
-    const int64_t top = std::max<int64_t>(0, part.row - margin), left = std::max<int64_t>(0, part.column - margin);
-    return {top,
-            left,
-            {std::min(image.h, part.row + part.extent.h + margin) - top,
-             std::min(image.w, part.column + part.extent.w + margin) - left}};
+    const Extent extent{part.extent.h + 2 * margin, part.extent.w + 2 * margin};
+    return intersection({part.row - margin, part.column - margin, extent}, {0, 0, image});
 }
 
 /// Parts spread evenly over the image, the same for every rank. A small image is returned as one part.
@@ -168,11 +158,7 @@ void FileSamples::read_stored(const Rect& part, MutablePixelView to) {
         read_bands({0, 0, info_.extent}, whole.view());
         decoded_ = std::move(whole);
     }
-    const PixelView from = decoded_.view();
-    const size_t row_bytes = static_cast<size_t>(part.extent.w) * from.pixel_bytes();
-    for (int64_t y = 0; y < part.extent.h; ++y)
-        std::copy_n(from.row(part.row + y) + static_cast<size_t>(part.column) * from.pixel_bytes(), row_bytes,
-                    to.row(y));
+    image::copy_bands(decoded_.view().part(part), 0, info_.channels, to, 0);
 }
 
 image::Image FileSamples::read_marked(const Rect& part) {

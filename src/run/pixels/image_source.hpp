@@ -2,19 +2,13 @@
 // Each rank has its own source. The result for a rectangle does not depend on how the image is divided.
 #pragma once
 
-#include "config/settings.hpp"
-#include "image/image_file.hpp"
-#include "image/sample_map.hpp"
 #include "plan/plan.hpp"
+#include "run/pixels/file_samples.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace pb::run {
-
-class FileSamples;
-using OpenImage = std::shared_ptr<image::ImageFile>;
 
 class ImageSource {
   public:

@@ -28,14 +28,13 @@ record::Quality measure_quality_by_windows(const Team& team, const RankShare& sh
     if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0) return {none, none, none, none};
     double noisy_sum = 0, denoised_sum = 0, gaps = 0;
     together(team.ranks, [&] {
-        for (const Range& run : share.windows_done())
-            for (int64_t index = run.begin; index < run.end; ++index) {
-                const Rect part = share.work().tile(index).core;
-                const image::Image clean = source.read_clean(part);
-                noisy_sum += image::squared_error(source.read_noisy(part).view(), clean.view());
-                denoised_sum += image::squared_error(share.cores().read(part).view(), clean.view());
-                gaps += static_cast<double>(source.count_gaps(part));
-            }
+        for (const int64_t index : indices_of(share.windows_done())) {
+            const Rect part = share.work().tile(index).core;
+            const image::Image clean = source.read_clean(part);
+            noisy_sum += image::squared_error(source.read_noisy(part).view(), clean.view());
+            denoised_sum += image::squared_error(share.cores().read(part).view(), clean.view());
+            gaps += static_cast<double>(source.count_gaps(part));
+        }
     });
     const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(team.ranks.sum(gaps));
     return {image::psnr_of(team.ranks.sum(noisy_sum), samples), image::psnr_of(team.ranks.sum(denoised_sum), samples),

@@ -1,15 +1,15 @@
 #include "run/pixels/output.hpp"
 
+#include "base/stopwatch.hpp"
 #include "device/host_memory.hpp"
 #include "plan/prediction.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_sink.hpp"
 #include "run/verify/output_scan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 namespace pb::run {
 
@@ -70,11 +70,9 @@ void finish_stream(const Team& team, StreamedSink& output, record::PointTrace& t
     together(team.ranks, [&] { output.flush(); });
     trace.write_s += watch.seconds();
     if (trace.point.settings.output != config::OutputKind::checksum) return;
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx",
-                  static_cast<unsigned long long>(sum_of_ranks(output.counts().checksum, team.ranks)));
+    const uint64_t checksum = sum_of_ranks(output.counts().checksum, team.ranks);
     if (const auto ranks = name_ranks_not_finite(team, output.counts())) trace.point.notes.push_back(*ranks);
-    trace.point.notes.push_back(std::string("checksum of the output: ") + digits.data());
+    trace.point.notes.push_back(fmt::format("checksum of the output: {:016x}", checksum));
 }
 
 namespace {
@@ -113,11 +111,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Rect centre_of(Extent image, int64_t edge) {
-    const Extent extent{std::min(image.h, edge), std::min(image.w, edge)};
-    return {(image.h - extent.h) / 2, (image.w - extent.w) / 2, extent};
-}
-
 /// Returns the name of the file, relative to the folder of the results.
 std::string save_picture(const image::Image& picture, const PointFiles& files, const char* which) {
     image::Image bytes(picture.extent(), picture.channels(), DType::u8);
@@ -132,7 +125,8 @@ std::string save_picture(const image::Image& picture, const PointFiles& files, c
 record::Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files) {
     fs::create_directories((files.folder / files.preview).parent_path());
     record::Preview preview;
-    preview.part = centre_of(output.extent(), edge);
+    const auto [height, width] = output.extent();
+    preview.part = centre_of(output.extent(), {std::min(height, edge), std::min(width, edge)});
     preview.denoised_file = save_picture(output.read(preview.part), files, "denoised");
     preview.noisy_file = save_picture(source.read_noisy(preview.part), files, "noisy");
     if (source.clean_is_known()) preview.clean_file = save_picture(source.read_clean(preview.part), files, "clean");

@@ -70,9 +70,9 @@ void cut_window(const Slab& slab, const Rect& window, std::byte* samples) {
 void cut_window_to_f32(const Slab& slab, const Rect& window, const device::Conversion& conversion, float* values) {
     const int64_t channels = slab.pixels.channels + (conversion.sigma ? 1 : 0);
     const int64_t stride = window.extent.w * channels;
-    const Extent inside{std::min(window.extent.h, slab.image.h - window.row),
-                        std::min(window.extent.w, slab.image.w - window.column)};
-    device::convert_rows_to_f32(slab.part({window.row, window.column, inside}), conversion, values, stride);
+    const Rect part = intersection(window, {0, 0, slab.image});
+    const Extent inside = part.extent;
+    device::convert_rows_to_f32(slab.part(part), conversion, values, stride);
     for (int64_t y = 0; y < inside.h; ++y)
         replicate_last(reinterpret_cast<std::byte*>(values + y * stride + inside.w * channels),
                        static_cast<size_t>(channels) * sizeof(float), window.extent.w - inside.w);
@@ -111,10 +111,7 @@ void poison(const Slab& slab, int local_rank, int local_size) {
 
 Slab StreamedWindows::read(const Rect& window) {
     const Extent image = source_.extent();
-    const Rect part{
-        window.row,
-        window.column,
-        {std::min(window.extent.h, image.h - window.row), std::min(window.extent.w, image.w - window.column)}};
+    const Rect part = intersection(window, {0, 0, image});
     const Slab slab = slab_of(part, image, source_.channels(), source_.dtype(), samples_);
     source_.read(part, slab.part(part));
     source_.add_noise_to(part, slab.part(part));

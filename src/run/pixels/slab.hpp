@@ -63,9 +63,8 @@ void write_core_from_f32(const float* values, const plan::Tile& tile, const devi
 /// Marks every sample of this rank's share of the slab's rows as unwritten: NaN for f32, 0xA5 bytes for integers.
 void poison(const Slab& slab, int local_rank, int local_size);
 
-// The source of the windows of a pass. In memory: a slab that the ranks of a node share. Streamed: a window is read
-// when it is cut, so that no rank holds more of the image than its batches.
-
+/// The source of the windows of a pass. In memory: a slab that the ranks of a node share. Streamed: a window is read
+/// when it is cut, so that no rank holds more of the image than its batches.
 class WindowSource {
   public:
     virtual ~WindowSource() = default;

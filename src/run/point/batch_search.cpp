@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 
 namespace pb::run {
 
@@ -52,6 +51,9 @@ int64_t most_windows(const plan::Point& point) {
 
 namespace {
 
+/// Doubles the batch from 1 until it does not fit (the device's memory, memory_limit_mib, 32-bit indices) or the
+/// largest share has no more windows. It then bisects, and tries the answer once more with an empty cache; if that
+/// fails, it tries the next smaller batch. found = 0 when not even one window fits.
 class Search {
   public:
     explicit Search(const TrialBench& bench) : bench_(bench), most_(most_windows(bench.point)) {}
@@ -100,10 +102,8 @@ class Search {
 
 }  // namespace
 
-record::BatchSearch find_largest_batch(const TrialBench& bench) { return Search(bench).run(); }
-
 int64_t search_largest(const TrialBench& bench, record::PointTrace& trace) {
-    trace.batch_search = find_largest_batch(bench);
+    trace.batch_search = Search(bench).run();
     const auto& [tries, found, limited_by] = *trace.batch_search;
     const Extent window = plan::tile_grid(bench.point).window();
     if (found == 0)

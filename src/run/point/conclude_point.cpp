@@ -1,8 +1,8 @@
 // What follows the measurement of a point: its verification, and what is saved of it.
+#include "base/stopwatch.hpp"
 #include "engine/memory.hpp"
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_sink.hpp"
 #include "run/pixels/measure_quality.hpp"
 #include "run/pixels/output.hpp"
@@ -86,7 +86,7 @@ void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, co
         !previewed.insert(network).second)
         return;
     try {
-        trace.preview = pb::run::save_preview(output, source, study.previews, files);
+        trace.preview = save_preview(output, source, study.previews, files);
     } catch (const std::exception& error) {
         trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
     }

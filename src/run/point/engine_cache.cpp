@@ -57,9 +57,8 @@ auto fields(const engine::EngineOptions& options) {
 std::shared_ptr<engine::Denoiser> EngineCache::find(const std::shared_ptr<const engine::Weights>& weights,
                                                     const engine::EngineOptions& options) {
     if (!keeps_ || options.device.is_cuda()) return engine::make_denoiser(*weights, options);
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) {
-        return each.weights == weights && fields(each.options) == fields(options);
-    });
+    const auto found = std::ranges::find_if(
+        kept_, [&](const Kept& each) { return each.weights == weights && fields(each.options) == fields(options); });
     if (found != kept_.end()) return found->engine;
     if (kept_.size() == kMostKept) kept_.erase(kept_.begin());
     return kept_.emplace_back(Kept{weights, options, engine::make_denoiser(*weights, options)}).engine;

@@ -12,10 +12,8 @@
 
 namespace pb::run {
 
-// What the ranks of a node make once and share: the transformed weights of the engine native.
-
-/// Blocks that the ranks of `world` on this node share. Null where this is the only rank, and where the ranks cannot
-/// reach each other's memory: then each has its own. Collective.
+/// What the ranks of `world` on this node make once and share: the transformed weights of the engine native. Null where
+/// this is the only rank, and where the ranks cannot reach each other's memory: then each has its own. Collective.
 [[nodiscard]] std::shared_ptr<engine::SharedBlocks> make_shared_blocks(const comm::Communicator& world,
                                                                        const plan::Topology& topology);
 

@@ -1,5 +1,6 @@
 #include "run/point/point_notes.hpp"
 
+#include "base/text.hpp"
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"
 #include "run/pixels/file_sink.hpp"
@@ -24,7 +25,7 @@ void note_range(const ImageSource& source, plan::Point& point) {
 void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, record::PointTrace& trace) {
     for (const std::string& each :
          image::lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
-        trace.lost_metadata += (trace.lost_metadata.empty() ? "" : ", ") + each;
+        add_item(trace.lost_metadata, each);
     if (!trace.lost_metadata.empty())
         trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
 }

@@ -99,8 +99,7 @@ void profile_layers(const Team& team, Pipeline& pipeline, record::PointTrace& tr
         }
     });
     const std::vector<RankCalls> all = gather_records(*team.reduction, mine);
-    const auto slowest = std::max_element(all.begin(), all.end(),
-                                          [](const RankCalls& a, const RankCalls& b) { return a.seconds < b.seconds; });
+    const auto slowest = std::ranges::max_element(all, {}, &RankCalls::seconds);
     if (slowest->steps.empty()) {
         trace.point.notes.push_back(fmt::format(
             "no profile: the engine {} on the device {} does not tell its layers apart; torch and native on the CPU do",

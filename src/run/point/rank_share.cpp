@@ -1,8 +1,8 @@
 #include "run/point/rank_share.hpp"
 
 #include "base/fault.hpp"
+#include "base/stopwatch.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/faulty_sink.hpp"
 #include "run/pixels/file_sink.hpp"
 #include "run/pixels/joined_images.hpp"

@@ -9,7 +9,6 @@
 #include "run/pipeline/timeline.hpp"
 #include "run/point/gather_records.hpp"
 
-#include <algorithm>
 #include <optional>
 
 namespace pb::run {

@@ -180,7 +180,7 @@ plan::Point scene_point(const plan::Point& point) {
     const double sigma = rounded_up(point.sigma);
     const int64_t alignment = point.facts().alignment;
     scene.sigma = sigma;
-    scene.settings.patch = (kScenePatch + alignment - 1) / alignment * alignment;
+    scene.settings.patch = round_up(kScenePatch, alignment);
     scene.settings.image = {};
     scene.settings.image.height = scene.settings.image.width = kScenePatches * scene.settings.patch;
     scene.settings.image.channels = point.source.channels;

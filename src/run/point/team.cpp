@@ -4,8 +4,6 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -16,14 +14,13 @@ namespace {
 constexpr double kBringUpTimeoutS = 60;
 
 int position_of(const std::vector<int>& members, int rank) {
-    const auto found = std::find(members.begin(), members.end(), rank);
+    const auto found = std::ranges::find(members, rank);
     return found == members.end() ? -1 : static_cast<int>(found - members.begin());
 }
 
 bool shares(const plan::Topology& topology, int rank, const std::vector<int>& members) {
     for (const auto& group : plan::shared_devices(topology)) {
-        const auto in_team =
-            std::count_if(group.begin(), group.end(), [&](int each) { return position_of(members, each) >= 0; });
+        const auto in_team = std::ranges::count_if(group, [&](int each) { return position_of(members, each) >= 0; });
         if (in_team > 1 && position_of(group, rank) >= 0) return true;
     }
     return false;
@@ -68,7 +65,6 @@ Team make_team(const comm::Communicator& world, const plan::Topology& topology, 
     Team team;
     team.place = topology.ranks.at(static_cast<size_t>(world.rank()));
     if (point.device == DeviceKind::cpu) team.place.device = {};
-    team.name = fmt::format("rank {}@{}", world.rank(), team.place.host);
     team.members = plan::members_of(topology, point.num_ranks, point.settings.placement);
     require(team.members.front() == 0, "rank 0 takes part in every point");
     const int position = position_of(team.members, world.rank());

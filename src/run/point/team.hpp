@@ -31,12 +31,11 @@ struct Team {
     std::unique_ptr<device::Telemetry> telemetry;
     bool shares_device = false;  // true: two members use one GPU
     plan::RankPlace place;       // place of this rank
-    std::string name;            // "rank 1@node7"
 
     [[nodiscard]] bool takes_part() const { return !ranks.is_null(); }
     [[nodiscard]] bool is_root() const { return takes_part() && ranks.is_root(); }
     [[nodiscard]] bool shares_root_node(int rank) const {
-        return std::find(root_node.begin(), root_node.end(), rank) != root_node.end();
+        return std::ranges::find(root_node, rank) != root_node.end();
     }
 };
 

@@ -12,8 +12,6 @@ namespace {
 
 constexpr double kShareOfChange = 0.5;  // Note [Little to change]
 
-int64_t count_samples(const image::Image& image) { return image.extent().pixels() * image.channels(); }
-
 }  // namespace
 
 double Tolerance::rms_where(double change) const { return std::min(rms, std::max(least_rms, kShareOfChange * change)); }
@@ -42,7 +40,7 @@ void clip(image::Image& expected, const std::optional<image::SampleRange>& limit
     if (!limits) return;
     const auto low = static_cast<float>(limits->low), high = static_cast<float>(limits->high);
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-    std::transform(expected.as<float>(), expected.as<float>() + count_samples(expected), expected.as<float>(),
+    std::transform(expected.as<float>(), expected.as<float>() + expected.num_samples(), expected.as<float>(),
                    [=](float sample) { return std::isfinite(sample) ? std::clamp(sample, low, high) : kNan; });
 }
 
@@ -50,7 +48,7 @@ namespace {
 
 double scale_of(const image::Image& expected) {
     double largest = 1;
-    for (int64_t i = 0; i < count_samples(expected); ++i) {
+    for (int64_t i = 0; i < expected.num_samples(); ++i) {
         const double size = std::abs(static_cast<double>(expected.as<float>()[i]));
         if (std::isfinite(size)) largest = std::max(largest, size);
     }
@@ -79,7 +77,7 @@ double difference_at(int64_t index, const image::Image& a, const image::Image& b
 Difference find_largest(const image::Image& written, const Expected& expected, const ErrorScale& scale) {
     const int64_t channels = written.channels(), width = written.extent().w;
     Difference worst;
-    for (int64_t i = 0; i < count_samples(written); ++i) {
+    for (int64_t i = 0; i < written.num_samples(); ++i) {
         const double difference = std::abs(difference_at(i, written, expected.denoised, scale));
         if (difference <= worst.largest) continue;
         const int64_t pixel = i / channels;
@@ -96,8 +94,8 @@ Difference find_largest(const image::Image& written, const Expected& expected, c
 double mean_product(const image::Image& a, const image::Image& b, const image::Image& c, const image::Image& d,
                     const ErrorScale& scale) {
     double sum = 0;
-    for (int64_t i = 0; i < count_samples(a); ++i) sum += difference_at(i, a, b, scale) * difference_at(i, c, d, scale);
-    return sum / static_cast<double>(count_samples(a));
+    for (int64_t i = 0; i < a.num_samples(); ++i) sum += difference_at(i, a, b, scale) * difference_at(i, c, d, scale);
+    return sum / static_cast<double>(a.num_samples());
 }
 
 /// What is missing is the part of the difference that lies along the change.
@@ -120,8 +118,9 @@ Difference find_difference(CoreSink& output, Expected expected, const Tolerance&
     const image::Image written = output.read(expected.part);
     Difference found = find_largest(written, expected, scale);
     if (std::isnan(found.largest)) return found;
+    const bool goes_by_change = tolerance.least_rms < tolerance.rms;  // else `rms` is small enough everywhere
     found.rms = std::sqrt(mean_product(denoised, written, denoised, written, scale));
-    if (tolerance.goes_by_change() && count_samples(written) >= kFewSamples)
+    if (goes_by_change && written.num_samples() >= kFewSamples)
         found.change = find_change(written, output.as_stored(expected.part, expected.read_noisy()), denoised, scale);
     return found;
 }

@@ -24,8 +24,6 @@ struct Tolerance {
     /// What is accepted where the network changes its input by `change`, a root mean square.
     [[nodiscard]] double rms_where(double change) const;
     [[nodiscard]] double missing_where(double change) const;
-    /// False where `rms` is small enough everywhere.
-    [[nodiscard]] bool goes_by_change() const { return least_rms < rms; }
 };
 
 /// What a part of the output is compared with: f32 images of its extent.

@@ -15,6 +15,25 @@ namespace {
 constexpr const char* kAdvice = "with fp16 or untrained weights try bf16 or fp32, with huge weights engine: torch";
 constexpr int64_t kBand = 256;  // rows that are in memory at a time
 
+/// Whether the parts of an output are equal to the input, or constant.
+struct TrivialOutputCheck {
+    bool equal = true, output_constant = true, input_constant = true;
+    std::optional<float> first_in, first_out;
+
+    void add(const image::Image& in, const image::Image& out) {
+        const auto* read = in.as<float>();
+        const auto* written = out.as<float>();
+        if (!first_in) first_in = read[0];
+        if (!first_out) first_out = written[0];
+        const auto count = static_cast<size_t>(out.num_samples());
+        for (size_t i = 0; i < count; ++i) {
+            equal = equal && written[i] == read[i];
+            output_constant = output_constant && written[i] == *first_out;
+            input_constant = input_constant && read[i] == *first_in;
+        }
+    }
+};
+
 void judge(bool input_constant, bool equal, bool output_constant, record::Verification& result) {
     if (!input_constant && equal) result.reasons.emplace_back("the output equals the input");
     if (!input_constant && output_constant) result.reasons.emplace_back("the output is constant");
@@ -22,8 +41,7 @@ void judge(bool input_constant, bool equal, bool output_constant, record::Verifi
 
 /// Counts the samples of `band` that are poison or not finite, and sets `first` to the position of the first one.
 void count_not_finite(const image::Image& band, int64_t first_row, record::Verification& result, std::string& first) {
-    const int64_t count = band.extent().pixels() * band.channels();
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < band.num_samples(); ++i) {
         const float sample = band.as<float>()[i];
         if (std::isfinite(sample)) continue;
         const int64_t pixel = i / band.channels();
@@ -45,7 +63,7 @@ std::string cause_of_not_finite(const Subject& subject) {
     const Extent extent = source.extent();
     for (int64_t row = 0; row < extent.h; row += kBand) {
         const image::Image band = source.read_noisy({row, 0, {std::min(kBand, extent.h - row), extent.w}});
-        for (int64_t i = 0; i < extent.w * band.extent().h * band.channels(); ++i) {
+        for (int64_t i = 0; i < band.num_samples(); ++i) {
             const float size = std::abs(band.as<float>()[i]);
             if (!(size > largest)) continue;
             largest = size;
@@ -96,6 +114,15 @@ std::optional<std::string> find_lost_values(const CoreSink& output) {
                        kAdvice);
 }
 
+void count_unwritten(const record::PointTrace& trace, const Team& team, const StreamCounts& counts,
+                     record::Verification& result) {
+    const double written = team.ranks.sum(static_cast<double>(counts.pixels));
+    result.pixels_unwritten = static_cast<int64_t>(trace.useful_pixels - written);
+    if (result.pixels_unwritten != 0)
+        result.reasons.push_back(
+            fmt::format("{} output pixels were written, not each one once", static_cast<int64_t>(written)));
+}
+
 std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts) {
     return team.ranks.agree(counts.not_finite > 0 ? std::optional<std::string>("windows are not finite")
                                                   : std::nullopt);
@@ -120,12 +147,8 @@ void scan_held_output(const Subject& subject, record::Verification& result) {
 void scan_streamed_output(const Subject& subject, record::Verification& result) {
     const StreamCounts& counts = subject.share.streamed()->counts();
     const comm::Communicator& ranks = subject.team.ranks;
-    const double written = ranks.sum(static_cast<double>(counts.pixels));
-    result.pixels_unwritten = static_cast<int64_t>(subject.trace.useful_pixels - written);
+    count_unwritten(subject.trace, subject.team, counts, result);
     result.pixels_not_finite = static_cast<int64_t>(ranks.sum(static_cast<double>(counts.not_finite)));
-    if (result.pixels_unwritten != 0)
-        result.reasons.push_back(
-            fmt::format("{} output pixels were written, not each one once", static_cast<int64_t>(written)));
     if (const auto names = name_ranks_not_finite(subject.team, counts)) result.reasons.push_back(*names);
     if (result.pixels_not_finite == 0) return check_trivial_output(subject, result);
     result.reasons.push_back(

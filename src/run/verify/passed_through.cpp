@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 namespace pb::run {
 
@@ -36,7 +35,7 @@ Faults find_faults(CoreSink& output, ImageSource& source, const Range& rows) {
     for_pieces(rows, output.extent().w, [&](const Rect& piece) {
         const image::Image written = output.read(piece);
         const image::Image expected = output.as_stored(piece, source.read_noisy(piece));
-        const auto count = static_cast<size_t>(piece.extent.pixels() * written.channels());
+        const auto count = static_cast<size_t>(written.num_samples());
         for (size_t i = 0; i < count; ++i) {
             const float sample = written.as<float>()[i];
             faults.unwritten += std::isnan(sample) ? 1 : 0;
@@ -65,16 +64,6 @@ void verify_checksum(const Team& team, const StreamedSink& output, ImageSource& 
         result.reasons.emplace_back("the checksum of the output is not that of the input");
 }
 
-/// Checks the number of pixels that all ranks wrote to a streamed output.
-void verify_counts(const record::PointTrace& trace, const Team& team, const StreamedSink& output,
-                   record::Verification& result) {
-    const double written = team.ranks.sum(static_cast<double>(output.counts().pixels));
-    result.pixels_unwritten = static_cast<int64_t>(trace.useful_pixels - written);
-    if (result.pixels_unwritten != 0)
-        result.reasons.push_back(
-            fmt::format("{} output pixels were written, not each one once", static_cast<int64_t>(written)));
-}
-
 /// Compares the output with the input where it can be read back: a held output on the root's node, a file on all ranks.
 void verify_pixels(const Team& team, const RankShare& share, ImageSource& source, record::Verification& result) {
     Faults mine;
@@ -99,7 +88,7 @@ record::Verification verify_passed_through(const record::PointTrace& trace, cons
                                            ImageSource& source) {
     record::Verification result;
     if (const auto fault = find_coverage_fault(trace, team, share)) result.reasons.push_back(*fault);
-    if (share.streamed() != nullptr) verify_counts(trace, team, *share.streamed(), result);
+    if (share.streamed() != nullptr) count_unwritten(trace, team, share.streamed()->counts(), result);
     if (trace.point.settings.output == config::OutputKind::checksum)
         verify_checksum(team, *share.streamed(), source, result);
     else

@@ -36,8 +36,7 @@ Range stretch(int64_t centre, int64_t length, int64_t alignment) {
 
 /// As count_odd, for samples that were read as f32.
 int64_t count_odd_values(const image::Image& denoised, bool floats) {
-    const int64_t count = denoised.extent().pixels() * denoised.channels();
-    return std::count_if(denoised.as<float>(), denoised.as<float>() + count,
+    return std::count_if(denoised.as<float>(), denoised.as<float>() + denoised.num_samples(),
                          [&](float sample) { return floats ? !std::isfinite(sample) : sample == 0; });
 }
 
@@ -45,7 +44,7 @@ int64_t count_odd_values(const image::Image& denoised, bool floats) {
 double mean_change(const image::Image& denoised, const PixelView& noisy) {
     image::Image before(denoised.extent(), denoised.channels(), DType::f32);
     image::to_float(noisy, before.view());
-    const int64_t count = denoised.extent().pixels() * denoised.channels();
+    const int64_t count = denoised.num_samples();
     double sum = 0;
     for (int64_t i = 0; i < count; ++i)
         sum += std::abs(static_cast<double>(denoised.as<float>()[i] - before.as<float>()[i]));
@@ -82,9 +81,7 @@ std::vector<Rect> seam_probes(const plan::TileGrid& grid, int64_t count) {
 }
 
 std::vector<int64_t> shuffled(const std::vector<Range>& runs, uint64_t seed) {
-    std::vector<int64_t> indices;
-    for (const Range& run : runs)
-        for (int64_t index = run.begin; index < run.end; ++index) indices.push_back(index);
+    std::vector<int64_t> indices = indices_of(runs);
     std::mt19937_64 random(seed);
     for (size_t left = indices.size(); left > 1; --left) std::swap(indices[left - 1], indices[random() % left]);
     return indices;
@@ -104,23 +101,22 @@ Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work
     bool has_blank = false;
     std::optional<int64_t> oddest, most_changed, least_changed;
     double most = 0, least = std::numeric_limits<double>::infinity();
-    for (const Range& run : runs)
-        for (int64_t index = run.begin; index < run.end; ++index) {
-            const Rect part = work.tile(index).core;
-            const image::Image denoised = output.read(part);
-            const int64_t count = part.extent.pixels() * denoised.channels();
-            const int64_t num_odd = count_odd_values(denoised, floats);
-            if (odd.add(part, num_odd, count, floats)) oddest = index;
-            const double change = mean_change(denoised, input.read(part).part(part));
-            has_blank = has_blank || (!floats && num_odd == count && change > kNothing);
-            if (!most_changed || change > most) most_changed = index, most = change;
-            if (!least_changed || change < least) least_changed = index, least = change;
-        }
+    for (const int64_t index : indices_of(runs)) {
+        const Rect part = work.tile(index).core;
+        const image::Image denoised = output.read(part);
+        const int64_t count = denoised.num_samples();
+        const int64_t num_odd = count_odd_values(denoised, floats);
+        if (odd.add(part, num_odd, count, floats)) oddest = index;
+        const double change = mean_change(denoised, input.read(part).part(part));
+        has_blank = has_blank || (!floats && num_odd == count && change > kNothing);
+        if (!most_changed || change > most) most_changed = index, most = change;
+        if (!least_changed || change < least) least_changed = index, least = change;
+    }
     Anomalies anomalies{{}, least <= kNothing, has_blank};
     const auto next =
         anomalies.has_unchanged ? std::pair(least_changed, most_changed) : std::pair(most_changed, least_changed);
     for (const auto& index : {oddest, next.first, next.second})
-        if (index && std::find(anomalies.windows.begin(), anomalies.windows.end(), *index) == anomalies.windows.end())
+        if (index && std::ranges::find(anomalies.windows, *index) == anomalies.windows.end())
             anomalies.windows.push_back(*index);
     return anomalies;
 }

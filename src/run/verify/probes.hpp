@@ -7,7 +7,6 @@
 #include "run/work.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace pb::run {

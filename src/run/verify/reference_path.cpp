@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace pb::run {
@@ -20,14 +19,10 @@ namespace {
 
 template <class Sample>
 void scale_to_unit(const image::Image& samples, double full, float* unit) {
-    const auto count = samples.extent().pixels() * samples.channels();
+    const int64_t count = samples.num_samples();
     for (int64_t i = 0; i < count; ++i)
         unit[i] = static_cast<float>(static_cast<double>(samples.as<Sample>()[i]) / full);
 }
-
-}  // namespace
-
-namespace {
 
 /// Another engine that runs the same file; nothing where there is none.
 std::optional<EngineKind> other_engine(EngineKind engine, const std::string& file) {
@@ -122,9 +117,7 @@ size_t ReferencePath::place(int64_t channel, int64_t pixel, int64_t channels, in
 
 /// Beyond the image, its last row and column are repeated.
 std::vector<float> ReferencePath::network_input(const Rect& seen) {
-    Rect inside = seen;
-    inside.extent.h = std::min(seen.extent.h, source_.extent().h - seen.row);
-    inside.extent.w = std::min(seen.extent.w, source_.extent().w - seen.column);
+    const Rect inside = intersection(seen, {0, 0, source_.extent()});
     const image::Image part = read(inside);
     const int64_t channels = part.channels(), all_channels = channels + (sigma_ ? 1 : 0), pixels = seen.extent.pixels();
     std::vector<float> input(static_cast<size_t>(all_channels * pixels), sigma_.value_or(0));
@@ -172,9 +165,9 @@ image::Image ReferencePath::compute(const Rect& seen, const Rect& core) {
             image.as<float>()[pixel * channels + c] =
                 static_cast<float>(output[place(c, pixel, channels, seen.extent.pixels())] / gain_);
     MutablePixelView inside = image.view();
-    inside.extent = {std::min(height, source_.extent().h - seen.row),
-                     std::min(width, source_.extent().w - seen.column)};
-    source_.restore_gaps({seen.row, seen.column, inside.extent}, inside);
+    const Rect in_image = intersection(seen, {0, 0, source_.extent()});
+    inside.extent = in_image.extent;
+    source_.restore_gaps(in_image, inside);
     return image;
 }
 
@@ -190,12 +183,8 @@ image::Image ReferencePath::run_with_context(const Rect& wanted, int64_t context
 
 image::Image crop(const image::Image& image, const Rect& origin, const Rect& part) {
     image::Image cropped(part.extent, image.channels(), image.dtype());
-    const PixelView from = image.view();
-    for (int64_t y = 0; y < part.extent.h; ++y)
-        std::memcpy(
-            cropped.view().row(y),
-            from.row(part.row - origin.row + y) + static_cast<size_t>(part.column - origin.column) * from.pixel_bytes(),
-            cropped.row_bytes());
+    const Rect inside{part.row - origin.row, part.column - origin.column, part.extent};
+    image::copy_bands(image.view().part(inside), 0, image.channels(), cropped.view(), 0);
     return cropped;
 }
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 namespace pb::run {
 
@@ -28,7 +27,7 @@ record::SeamRegion compare_cells(CoreSink& output, const Rect& part, image::Imag
 /// The position of the largest error: the middle of its cell.
 std::string place_of(const record::SeamRegion& region) {
     const auto worse = [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); };
-    const auto cell = std::max_element(region.errors.begin(), region.errors.end(), worse) - region.errors.begin();
+    const auto cell = std::ranges::max_element(region.errors, worse) - region.errors.begin();
     const int64_t columns = ceil_div(region.part.extent.w, region.cell_px);
     const auto middle = [&](int64_t first, int64_t index, int64_t length) {
         return first + std::min(index * region.cell_px + region.cell_px / 2, length - 1);
@@ -38,20 +37,6 @@ std::string place_of(const record::SeamRegion& region) {
 }
 
 }  // namespace
-
-std::string key_of(const Subject& subject, const Rect& probe) {
-    const config::ImageSettings& image = subject.settings().image;
-    const Extent extent = subject.reference.source().extent();
-    image::ImageFile* file = subject.reference.source().file();
-    std::ostringstream key;
-    key.precision(17);
-    key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << image.raw << ' ' << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata
-        << ' ' << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
-        << subject.reference.gain() << ' ' << name_of(subject.reference.layout()) << ' ' << extent.h << ' ' << extent.w
-        << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' ' << probe.extent.w;
-    return key.str();
-}
 
 void check_seams(const Subject& subject, ReferenceCache& cache, record::Verification& result) {
     const plan::Point& point = subject.point();

@@ -6,9 +6,6 @@
 
 namespace pb::run {
 
-/// Everything that the reference output of `probe` depends on: its key in a ReferenceCache.
-[[nodiscard]] std::string key_of(const Subject& subject, const Rect& probe);
-
 /// Fills the seam figures. Adds a reason when the halo is exact and the output differs. Only on the root.
 void check_seams(const Subject& subject, ReferenceCache& cache, record::Verification& result);
 

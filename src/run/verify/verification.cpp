@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 namespace pb::run {
 
@@ -45,15 +46,14 @@ StripRules strip_rules(const Subject& subject) {
 /// `expected`: by index, of which there are `count`.
 template <class Expected>
 std::optional<std::string> compare_tiles(const RankShare& share, int64_t count, Expected expected) {
-    for (const Range& run : share.windows_done())
-        for (int64_t index = run.begin; index < run.end; ++index) {
-            const plan::Tile tile = share.work().tile(index);
-            if (index < count && tile == expected(index)) continue;
-            return fmt::format(
-                "window {} lies at row {}, column {} and keeps row {}, column {}, which is not where the tile geometry "
-                "puts it: a fault of the tiling, please report it",
-                index, tile.window.row, tile.window.column, tile.core.row, tile.core.column);
-        }
+    for (const int64_t index : indices_of(share.windows_done())) {
+        const plan::Tile tile = share.work().tile(index);
+        if (index < count && tile == expected(index)) continue;
+        return fmt::format(
+            "window {} lies at row {}, column {} and keeps row {}, column {}, which is not where the tile geometry "
+            "puts it: a fault of the tiling, please report it",
+            index, tile.window.row, tile.window.column, tile.core.row, tile.core.column);
+    }
     return std::nullopt;
 }
 
@@ -124,6 +124,20 @@ Tolerance tolerance_for(Precision precision, DeviceKind device, double rounding)
 }
 
 }  // namespace
+
+std::string key_of(const Subject& subject, const Rect& probe) {
+    const config::ImageSettings& image = subject.settings().image;
+    const Extent extent = subject.reference.source().extent();
+    image::ImageFile* file = subject.reference.source().file();
+    std::ostringstream key;
+    key.precision(17);
+    key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
+        << image.raw << ' ' << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata
+        << ' ' << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
+        << subject.reference.gain() << ' ' << name_of(subject.reference.layout()) << ' ' << extent.h << ' ' << extent.w
+        << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' ' << probe.extent.w;
+    return key.str();
+}
 
 double tolerance_of(Precision precision, DeviceKind device) {
     switch (precision) {

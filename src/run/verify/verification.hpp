@@ -12,9 +12,8 @@
 
 namespace pb::run {
 
-// The subject of a verification: the output of a point as its ranks made it, and the independent reference path.
-
-/// All members must outlive the verification. Each rank has its own `reference` and `exact`.
+/// The output of a point as its ranks made it, and the independent reference path. All members must outlive the
+/// verification. Each rank has its own `reference` and `exact`.
 struct Subject {
     const record::PointTrace& trace;
     const Team& team;
@@ -45,6 +44,9 @@ class ReferenceCache {
     static constexpr size_t kMostImages = 64;
     std::map<std::string, image::Image> images_;
 };
+
+/// Everything that the reference output of `probe` depends on: its key in the cache.
+[[nodiscard]] std::string key_of(const Subject& subject, const Rect& probe);
 
 /// Collective over the team. The result is complete on the root. `weights_digest`: digest of the values from which this
 /// rank's network was built. With CheckDepth::outputs no window is computed again, unless one of several looks as if

@@ -1,11 +1,10 @@
 #include "run/verify/window_check.hpp"
 
+#include "base/stopwatch.hpp"
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/stopwatch.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
-#include "run/verify/seam_check.hpp"
 
 #include <fmt/format.h>
 
@@ -55,6 +54,14 @@ std::string describe(const Rect& core, int64_t index, const Difference& worst, c
                        worst.column, worst.channel);
 }
 
+/// What `reference` gives for `part` of the tile: in the tile's window, or for a band of carried or exchanged rows,
+/// which has no context of its own, with the context of the network.
+image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile, const Rect& part) {
+    const plan::Point& point = subject.point();
+    if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
+    return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
+}
+
 class WindowChecker {
   public:
     WindowChecker(const Subject& subject, const Tolerance& tolerance, bool in_parts)
@@ -90,9 +97,9 @@ class WindowChecker {
 
     [[nodiscard]] std::vector<int64_t> find_window(const std::vector<Range>& runs,
                                                    const std::optional<Rect>& core) const {
-        for (const Range& run : runs)
-            for (int64_t index = run.begin; core && index < run.end; ++index)
-                if (work_.tile(index).core == *core) return {index};
+        if (!core) return {};
+        for (const int64_t index : indices_of(runs))
+            if (work_.tile(index).core == *core) return {index};
         return {};
     }
 
@@ -103,7 +110,7 @@ class WindowChecker {
         std::vector<int64_t> order = anomalies;
         std::erase_if(order, [&](int64_t index) { return !output.holds(work_.tile(index).core); });
         for (const int64_t index : readable_windows(made.runs, work_, output, static_cast<uint64_t>(maker)))
-            if (std::find(anomalies.begin(), anomalies.end(), index) == anomalies.end()) order.push_back(index);
+            if (std::ranges::find(anomalies, index) == anomalies.end()) order.push_back(index);
         return order;
     }
 
@@ -180,12 +187,6 @@ class WindowChecker {
 };
 
 }  // namespace
-
-image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile, const Rect& part) {
-    const plan::Point& point = subject.point();
-    if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
-    return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
-}
 
 WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts) {
     return WindowChecker(subject, tolerance, in_parts).run();

@@ -23,11 +23,6 @@ struct WindowCheck {
 /// complete on all ranks.
 [[nodiscard]] WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts = false);
 
-/// What `reference` gives for `part` of the tile: in the tile's window, or for a band of carried or exchanged rows,
-/// which has no context of its own, with the context of the network.
-[[nodiscard]] image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile,
-                                       const Rect& part);
-
 // Compares a window of each rank with the network in double precision (setting verify.fp64). The serial fp32 path
 // rounds like the pipeline; this tells how far both are from the exact result.
 

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace pb::run {
+namespace pb {
 
 /// Seconds of this host's monotonic clock. Its zero differs between hosts.
 [[nodiscard]] inline double monotonic_seconds() {
@@ -27,4 +27,4 @@ class Stopwatch {
     Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace pb::run
+}  // namespace pb
