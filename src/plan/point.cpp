@@ -84,7 +84,7 @@ Rect crop_of(const config::ImageSettings& image, Extent whole) {
     if (crop.h > whole.h || crop.w > whole.w)
         throw UsageError("image.crop_height, image.crop_width: " + extent_text(crop) + " px do not fit into " +
                          image.path + " of " + extent_text(whole) + " px");
-    return {(whole.h - crop.h) / 2, (whole.w - crop.w) / 2, crop};
+    return centre_of(whole, crop);
 }
 
 network::Graph Point::graph() const {

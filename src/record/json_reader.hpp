@@ -2,6 +2,7 @@
 // UsageError with the place, as JsonField does. The values must be default-constructed before they are read.
 #pragma once
 
+#include "base/text.hpp"
 #include "record/fields.hpp"
 #include "record/json.hpp"
 
@@ -87,7 +88,7 @@ class ColumnLength {
 
     template <class T>
     void operator()(std::string_view key, const T& /*value*/, const char* /*meaning*/ = "") {
-        keys_ += (keys_.empty() ? "" : ", ") + std::string(key);
+        add_item(keys_, key);
         const auto column = kMayBeNull<T> ? object_.find(key) : object_[key];
         if (!column) return;
         const size_t length = column->size();

@@ -127,7 +127,7 @@ void check_sharing(const plan::Topology& topology, config::SharingRule sharing) 
     if (sharing == config::SharingRule::allow) return;
     const auto groups = plan::shared_devices(topology);
     if (groups.empty()) return;
-    const auto& place = topology.ranks[static_cast<size_t>(groups.front().front())];
+    const auto& place = topology.place_of(groups.front().front());
     throw AgreedError(ranks_text(groups.front()) + " on " + place.host + " share one GPU (" + place.device_name +
                           ", bus " + place.pci_bus_id + ", " + place.device_uuid +
                           "); start one rank per GPU, or set devices.sharing: allow (figures are then INVALID)",

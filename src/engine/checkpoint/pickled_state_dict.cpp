@@ -1,5 +1,6 @@
 #include "engine/checkpoint/pickled_state_dict.hpp"
 
+#include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -38,7 +39,7 @@ class Search {
             auto found = nested[i] ? look(*nested[i], depth + 1) : std::nullopt;
             if (!found) continue;
             if (chosen) {
-                others += (others.empty() ? "" : ", ") + shown(kNestedUnder[i]);
+                add_item(others, shown(kNestedUnder[i]));
                 continue;
             }
             name = shown(kNestedUnder[i]);

@@ -1,5 +1,6 @@
 #include "engine/weights/key_match.hpp"
 
+#include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 #include "network/graph_facts.hpp"
 
@@ -109,7 +110,7 @@ std::string note_on(const NetworkPart& chosen, const std::vector<NetworkPart>& c
     if (!others.empty())
         note =
             fmt::format("the network under {} is read, not that under {}", shown(chosen.prefix), first_names(others));
-    if (!rest.empty()) note += (note.empty() ? "" : "; ") + ("not read beside the network: " + first_names(rest));
+    if (!rest.empty()) add_item(note, "not read beside the network: " + first_names(rest), "; ");
     return note;
 }
 

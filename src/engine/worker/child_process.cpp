@@ -1,5 +1,6 @@
 #include "engine/worker/child_process.hpp"
 
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -173,7 +174,7 @@ std::string ChildProcess::last_words() {
     read_words();
     std::istringstream words(tail_);
     std::string line;
-    for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+    for (std::string word; words >> word;) add_item(line, word, " ");
     if (line.size() > kShownWords) line = "..." + line.substr(line.size() - kShownWords);
     return line;
 }

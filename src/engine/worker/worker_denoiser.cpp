@@ -1,5 +1,6 @@
 // The engines of other frameworks: a Denoiser that hands windows to a process (worker.hpp) and takes them back.
 #include "base/half.hpp"
+#include "base/stopwatch.hpp"
 #include "device/host_memory.hpp"
 #include "engine/engines.hpp"
 #include "engine/windows.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <type_traits>
 
@@ -66,10 +66,6 @@ void copy_out(const float* from, Layout layout, const BatchView& out) {
         copy_batch(from, layout, static_cast<float*>(out.pointer), out.layout, out.shape);
 }
 
-double seconds_now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 class WorkerDenoiser final : public Denoiser {
   public:
     WorkerDenoiser(const Weights& weights, const EngineOptions& options)
@@ -90,13 +86,13 @@ class WorkerDenoiser final : public Denoiser {
 
     void forward(const BatchView& in, const BatchView& out, device::Stream&) override {
         check_views(expected_, in, out);
-        const double begin_s = seconds_now();
+        const Stopwatch watch;
         worker_.reserve(in.shape, out.shape);
         copy_in(in, worker_.input(), worker_.layout());
         inner_call_s_ = worker_.run(in.shape, out.shape);
         inner_s_ += *inner_call_s_;
         copy_out(worker_.output(), worker_.layout(), out);
-        outer_s_ += seconds_now() - begin_s;
+        outer_s_ += watch.seconds();
         ++num_calls_;
     }
 

@@ -48,7 +48,7 @@ std::vector<int> askers(const Team& team, const plan::Topology& topology) {
     std::set<int> seen{topology.ranks.front().node};
     std::vector<int> first;
     for (int rank = 1; rank < team.ranks.size(); ++rank)
-        if (seen.insert(topology.ranks[static_cast<size_t>(rank)].node).second) first.push_back(rank);
+        if (seen.insert(topology.place_of(rank).node).second) first.push_back(rank);
     return first;
 }
 

@@ -70,7 +70,7 @@ class Repetitions {
         mine_ = {};
     }
 
-    [[nodiscard]] const std::string& host_of(int rank) const { return topology_.ranks[static_cast<size_t>(rank)].host; }
+    [[nodiscard]] const std::string& host_of(int rank) const { return topology_.place_of(rank).host; }
 
     /// Returns the root's value on all ranks, because their clocks differ.
     [[nodiscard]] double decided_by_root(double answer) const { return team_.ranks.broadcast(answer); }

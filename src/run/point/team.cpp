@@ -40,7 +40,7 @@ std::unique_ptr<device::Telemetry> open_telemetry(const Team& team) {
 
 /// Sets which members share a node, which share the root's memory, and which is first on its node.
 void place_team(const plan::Topology& topology, Team& team) {
-    const auto node_of = [&](int member) { return topology.ranks[static_cast<size_t>(member)].node; };
+    const auto node_of = [&](int member) { return topology.place_of(member).node; };
     const int root_node = node_of(team.members.front());
     std::set<int> nodes{root_node};
     for (int rank = 0; rank < static_cast<int>(team.members.size()); ++rank) {

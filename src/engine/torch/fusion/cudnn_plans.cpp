@@ -1,5 +1,6 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 
+#include "base/stopwatch.hpp"
 #include "base/user_cache.hpp"
 #include "engine/torch/fusion/plan_search.hpp"
 #include "engine/torch/tensors.hpp"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -192,10 +192,8 @@ class CudnnPlans final : public FusedPlans {
         const auto build = [&](int64_t i) {
             return graph->build_plan_at_index(i).is_good() ? std::optional(CudnnPlan(graph, i)) : std::nullopt;
         };
-        const auto now_s = [] {
-            return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-        };
-        return build_first(graph->get_execution_plan_count(), autotune_ ? kTimed : SearchLimits{}, build, now_s);
+        return build_first(graph->get_execution_plan_count(), autotune_ ? kTimed : SearchLimits{}, build,
+                           monotonic_seconds);
     }
 
     static constexpr SearchLimits kTimed{.plans = 8, .seconds = 1};
