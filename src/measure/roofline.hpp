@@ -45,9 +45,8 @@ struct Roofline {
 [[nodiscard]] std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
                                                    const std::vector<Summary>& summaries);
 
-// Adds upper bounds, and the percentage of them that a point reaches, to its summary.
-
-/// Needs summary.repetitions. FLOP and bytes come from the tables of the networks.
+/// Adds upper bounds, and the percentage of them that a point reaches, to its summary. Needs summary.repetitions. FLOP
+/// and bytes come from the tables of the networks.
 void add_bounds(const record::PointTrace& trace, Summary& summary);
 
 }  // namespace pb::measure

@@ -264,4 +264,9 @@ Summary summarise(const record::PointTrace& trace) {
     return summary;
 }
 
+std::string unique_label(const Summary& summary, const std::vector<Summary>& all) {
+    const auto same = std::ranges::count(all, summary.label, &Summary::label);
+    return same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
+}
+
 }  // namespace pb::measure
