@@ -50,41 +50,7 @@ auto least_needed(std::vector<PointsColumn>& columns) {
     return least->need > 0 ? least : columns.end();
 }
 
-}  // namespace
-
-TextTable table_of(const std::vector<PointsColumn>& columns) {
-    TextTable table;
-    for (const auto& column : columns) table.add_column(column.heading, column.align);
-    for (size_t row = 0; row < columns.front().cells.size(); ++row) {
-        std::vector<std::string> cells;
-        cells.reserve(columns.size());
-        for (const auto& column : columns) cells.push_back(column.cells[row]);
-        table.add_row(std::move(cells));
-    }
-    return table;
-}
-
-FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool may_leave_out) {
-    FittedTable fitted{.table = table_of(columns)};
-    if (fitted.table.width() <= width) return fitted;
-    for (auto& column : columns)
-        if (!column.brief.empty()) column.cells = column.brief;
-    fitted.equal = take_equal(columns);
-    fitted.table = table_of(columns);
-    while (may_leave_out && fitted.table.width() > width) {
-        const auto least = least_needed(columns);
-        if (least == columns.end()) break;
-        fitted.left_out.push_back(one_line(least->heading));
-        columns.erase(least);
-        fitted.table = table_of(columns);
-    }
-    return fitted;
-}
-
-namespace {
-
 using Summaries = std::vector<measure::Summary>;
-
 using Recommendations = std::vector<measure::Recommendation>;
 
 std::string star_of(const measure::Summary& summary, const Recommendations& recommendations) {
@@ -130,32 +96,6 @@ std::string shared_context(const Summaries& summaries) {
     return fmt::format("{}", fmt::join(entries, " | "));
 }
 
-/// Collects the remarks below the table. Equal remarks appear once, with the labels of their points.
-class Remarks {
-  public:
-    void add(const std::string& remark, const std::string& label) {
-        auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& r) { return r.text == remark; });
-        if (known == remarks_.end()) known = remarks_.insert(known, {remark, {}});
-        known->labels.push_back(label);
-    }
-
-    [[nodiscard]] std::vector<std::string> lines(size_t num_points) const {
-        std::vector<std::string> all;
-        for (const auto& [remark, labels] : remarks_) {
-            const bool of_all = labels.size() == num_points && num_points > 1;
-            all.push_back(fmt::format("{}: {}", of_all ? "all points" : few_names(labels), remark));
-        }
-        return all;
-    }
-
-  private:
-    struct Remark {
-        std::string text;
-        std::vector<std::string> labels;
-    };
-    std::vector<Remark> remarks_;
-};
-
 std::vector<std::string> remarks_of(const Summaries& summaries, const std::vector<std::string>& labels) {
     Remarks remarks;
     for (size_t i = 0; i < summaries.size(); ++i) {
@@ -181,10 +121,10 @@ std::optional<PointsTable::Limited> limited_by(measure::Limit limit, const Summa
         clearest = labels[i];
     }
     if (found == nullptr) return std::nullopt;
-    return PointsTable::Limited{
-        fmt::format("{}: {}", name_of(limit), few_names(points)),
-        fmt::format("{}: {} point{}", name_of(limit), points.size(), points.size() == 1 ? "" : "s"),
-        points.size() > 1 ? clearest + ": " + found->evidence : found->evidence, "try: " + found->advice};
+    return PointsTable::Limited{fmt::format("{}: {}", name_of(limit), few_names(points)),
+                                fmt::format("{}: {}", name_of(limit), counted(points.size(), "point")),
+                                points.size() > 1 ? clearest + ": " + found->evidence : found->evidence,
+                                "try: " + found->advice};
 }
 
 std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const std::vector<std::string>& labels) {
@@ -250,6 +190,35 @@ std::vector<PointsColumn> columns_of(const Summaries& summaries, const std::vect
 }
 
 }  // namespace
+
+TextTable table_of(const std::vector<PointsColumn>& columns) {
+    TextTable table;
+    for (const auto& column : columns) table.add_column(column.heading, column.align);
+    for (size_t row = 0; row < columns.front().cells.size(); ++row) {
+        std::vector<std::string> cells;
+        cells.reserve(columns.size());
+        for (const auto& column : columns) cells.push_back(column.cells[row]);
+        table.add_row(std::move(cells));
+    }
+    return table;
+}
+
+FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool may_leave_out) {
+    FittedTable fitted{.table = table_of(columns)};
+    if (fitted.table.width() <= width) return fitted;
+    for (auto& column : columns)
+        if (!column.brief.empty()) column.cells = column.brief;
+    fitted.equal = take_equal(columns);
+    fitted.table = table_of(columns);
+    while (may_leave_out && fitted.table.width() > width) {
+        const auto least = least_needed(columns);
+        if (least == columns.end()) break;
+        fitted.left_out.push_back(one_line(least->heading));
+        columns.erase(least);
+        fitted.table = table_of(columns);
+    }
+    return fitted;
+}
 
 PointsTable make_points_table(const Summaries& summaries, const Recommendations& recommendations) {
     require(!summaries.empty(), "a table of points needs a point");

@@ -11,8 +11,6 @@
 
 namespace pb::report {
 
-// The columns of the table of points, and the choice of those that a terminal has room for.
-
 struct PointsColumn {
     std::string heading;
     TextTable::Align align;
@@ -33,8 +31,6 @@ struct FittedTable {
 /// Returns all columns where they fit `width`. Else cells are brief and what is equal for all points is stated once,
 /// and, where it `may_leave_out` columns, the least needed ones are left out until the rest fits.
 [[nodiscard]] FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool may_leave_out);
-
-// Makes the parts of the table of points, for the terminal and for Markdown.
 
 struct PointsTable {
     std::string shared;                 // settings and context common to all points; may be empty
