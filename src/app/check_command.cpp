@@ -13,7 +13,6 @@
 #include "run/launch.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <cstdio>
 

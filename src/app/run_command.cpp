@@ -9,7 +9,6 @@
 #include "report/tables/tables.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 namespace pb::app {
 

@@ -43,6 +43,18 @@ bool is_bounded(const Summary& summary) {
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
+/// FLOP that the engine executes: native multiplies less by Winograd's method, whose transforms are left out.
+double executed_flop_per_pixel(const plan::Point& point) {
+    if (point.settings.engine != EngineKind::native) return flop_per_pixel(point);
+    return network::native_flop_per_pixel(point.graph(), plan::winograd_form(point));
+}
+
+/// Bytes of every value that is read or written once, in the precision of its storage.
+double bytes_per_pixel(const plan::Point& point) {
+    return point.facts().values_per_pixel *
+           static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
+}
+
 /// Divides the work of all ranks by the sum of their seconds: the rate of one rank while it works.
 std::optional<double> rate_of(double work, double seconds, double unit) {
     return work > 0 && seconds > 0 ? std::optional(work / seconds / unit) : std::nullopt;
@@ -160,16 +172,6 @@ void add_exchange(const record::PointTrace& trace, Summary& summary) {
 }  // namespace
 
 double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_per_pixel; }
-
-double executed_flop_per_pixel(const plan::Point& point) {
-    if (point.settings.engine != EngineKind::native) return flop_per_pixel(point);
-    return network::native_flop_per_pixel(point.graph(), plan::winograd_form(point));
-}
-
-double bytes_per_pixel(const plan::Point& point) {
-    return point.facts().values_per_pixel *
-           static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
-}
 
 std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
                                      const std::vector<Summary>& summaries) {

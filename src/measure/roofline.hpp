@@ -5,17 +5,12 @@
 #include "measure/summary.hpp"
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace pb::measure {
 
-/// FLOP and bytes of the network's layers per pixel of their input. One MAC is 2 FLOP. Bytes count every value that is
-/// read or written once, in the precision of its storage.
+/// FLOP of the network's layers per pixel of their input. One MAC is 2 FLOP.
 [[nodiscard]] double flop_per_pixel(const plan::Point& point);
-/// What the engine executes of it: native multiplies less by Winograd's method, whose transforms are left out.
-[[nodiscard]] double executed_flop_per_pixel(const plan::Point& point);
-[[nodiscard]] double bytes_per_pixel(const plan::Point& point);
 
 /// An upper bound of the points: it rises with the copy rate up to the ridge and is flat from there on.
 struct Roof {

@@ -221,8 +221,7 @@ void StudyRecord::print(const report::ResultsFile& results, const measure::Study
 ExitCode StudyRecord::finish() {
     progress_.reset();
     report::ResultsFile results = report::load_results(file_);
-    std::stable_sort(results.points.begin(), results.points.end(),
-                     [](const auto& a, const auto& b) { return a.summary.index < b.summary.index; });
+    std::ranges::stable_sort(results.points, {}, [](const auto& point) { return point.summary.index; });
     const auto summaries = results.summaries();
     measure::Verdict verdict = measure::judge(summaries, options_.strict);
     rate_sessions(results, options_.strict, verdict);

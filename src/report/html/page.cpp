@@ -9,12 +9,8 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <fstream>
 #include <iterator>
-#include <span>
 #include <string_view>
 
 // The page without its data. page.cmake makes it.

@@ -6,7 +6,6 @@
 #include "measure/study/study_summary.hpp"
 #include "measure/summary.hpp"
 #include "measure/verdict.hpp"
-#include "record/environment.hpp"
 #include "record/json.hpp"
 #include "record/point.hpp"
 

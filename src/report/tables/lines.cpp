@@ -22,6 +22,7 @@ std::string one_word(std::string text) {
 
 std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries) {
     std::vector<std::string> labels;
+    labels.reserve(summaries.size());
     for (const auto& summary : summaries) labels.push_back(measure::unique_label(summary, summaries));
     return labels;
 }

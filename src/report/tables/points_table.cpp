@@ -50,6 +50,32 @@ auto least_needed(std::vector<PointsColumn>& columns) {
     return least->need > 0 ? least : columns.end();
 }
 
+/// What a table of one line a point has room for.
+struct FittedTable {
+    std::string equal;                  // columns that say the same of all points: "seam error: 0 | status: ok"
+    TextTable table;                    // the others
+    std::vector<std::string> left_out;  // headings of columns for which there is no room
+};
+
+/// Returns all columns where they fit `width`. Else cells are brief and what is equal for all points is stated once,
+/// and, where it `may_leave_out` columns, the least needed ones are left out until the rest fits.
+FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool may_leave_out) {
+    FittedTable fitted{.table = table_of(columns)};
+    if (fitted.table.width() <= width) return fitted;
+    for (auto& column : columns)
+        if (!column.brief.empty()) column.cells = column.brief;
+    fitted.equal = take_equal(columns);
+    fitted.table = table_of(columns);
+    while (may_leave_out && fitted.table.width() > width) {
+        const auto least = least_needed(columns);
+        if (least == columns.end()) break;
+        fitted.left_out.push_back(one_line(least->heading));
+        columns.erase(least);
+        fitted.table = table_of(columns);
+    }
+    return fitted;
+}
+
 using Summaries = std::vector<measure::Summary>;
 using Recommendations = std::vector<measure::Recommendation>;
 
@@ -201,23 +227,6 @@ TextTable table_of(const std::vector<PointsColumn>& columns) {
         table.add_row(std::move(cells));
     }
     return table;
-}
-
-FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool may_leave_out) {
-    FittedTable fitted{.table = table_of(columns)};
-    if (fitted.table.width() <= width) return fitted;
-    for (auto& column : columns)
-        if (!column.brief.empty()) column.cells = column.brief;
-    fitted.equal = take_equal(columns);
-    fitted.table = table_of(columns);
-    while (may_leave_out && fitted.table.width() > width) {
-        const auto least = least_needed(columns);
-        if (least == columns.end()) break;
-        fitted.left_out.push_back(one_line(least->heading));
-        columns.erase(least);
-        fitted.table = table_of(columns);
-    }
-    return fitted;
 }
 
 PointsTable make_points_table(const Summaries& summaries, const Recommendations& recommendations) {
