@@ -197,8 +197,7 @@ void add_bench_command(CLI::App& app, Action& chosen) {
         "Several values of a setting are an axis, and axes multiply: --patch 128,256 --batch 1,4 measures four "
         "points.\n"
         "Texts may hold commas: repeat the option for several of them.");
-    command->callback(
-        [&chosen, arguments] { chosen = [arguments](const Arguments& raw) { return run_bench(*arguments, raw); }; });
+    set_action(*command, chosen, [arguments](const Arguments& raw) { return run_bench(*arguments, raw); });
 }
 
 }  // namespace pb::app

@@ -54,6 +54,9 @@ void check_format(const fs::path& file) {
         throw UsageError(file.string() + ": a network is taken from a file .onnx, .pt, .pt2 or .py");
 }
 
+/// `model.onnx.card.yaml` beside `model.onnx`.
+fs::path card_file(const fs::path& network) { return network.string() + ".card.yaml"; }
+
 /// The card beside `file`, if there is one for it.
 std::optional<LookedAt> read_card(const fs::path& file) {
     const fs::path beside = card_file(file);
@@ -153,8 +156,6 @@ void settle_all(const std::vector<config::PointSettings*>& points, const std::ve
 }
 
 }  // namespace
-
-fs::path card_file(const fs::path& network) { return network.string() + ".card.yaml"; }
 
 LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     check_format(file);

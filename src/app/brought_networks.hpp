@@ -23,9 +23,6 @@ struct LookedAt {
     std::string origin;      // "the card model.onnx.card.yaml", "found by trying 31 windows in onnxruntime"
 };
 
-/// `model.onnx.card.yaml` beside `model.onnx`.
-[[nodiscard]] std::filesystem::path card_file(const std::filesystem::path& network);
-
 struct LookOptions {
     config::EngineSetting engine;  // where that cannot run the file, an installed engine that can
     bool reads_card = true;        // takes a card beside the file that is for it

@@ -13,7 +13,6 @@
 #include "run/launch.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <cstdio>
 
@@ -91,10 +90,8 @@ void add_check_command(CLI::App& app, Action& chosen) {
     add_setting(*command, "--device", "device", arguments->settings);
     add_number<double>(*command, "--timeout", arguments->timeout_s, {1e-3, config::kMaxSeconds}, "s",
                        "time after which NCCL's missing ranks are named (default: 60)");
-    command->callback([&chosen, arguments] {
-        chosen = [arguments](const Arguments& raw) {
-            return with_ranks(raw, [&](RankSession& session) { return run_check(*arguments, session); });
-        };
+    set_action(*command, chosen, [arguments](const Arguments& raw) {
+        return with_ranks(raw, [&](RankSession& session) { return run_check(*arguments, session); });
     });
 }
 

@@ -1,10 +1,9 @@
 // patchbench compare OLD NEW: shows which points became faster or slower, from results files alone. Needs no MPI and no
 // device.
-#include "app/commands.hpp"
+#include "app/options.hpp"
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
-#include "config/text.hpp"
 #include "report/results_comparison.hpp"
 
 #include <CLI/CLI.hpp>
@@ -92,7 +91,7 @@ void add_compare_command(CLI::App& app, Action& chosen) {
                         "slower=3%: exit with 4 when a point is SLOWER by that much, or has no figures any more. Needs "
                         "several launches of each version, 3 at least (run --launches 3): with one it says UNSURE");
     command->add_option("--markdown", arguments->markdown, "write the table as Markdown into this file as well");
-    command->callback([&chosen, arguments] { chosen = [arguments](const Arguments&) { return compare(*arguments); }; });
+    set_action(*command, chosen, [arguments](const Arguments&) { return compare(*arguments); });
 }
 
 }  // namespace pb::app

@@ -104,18 +104,16 @@ void add_networks_command(CLI::App& app, Action& chosen) {
     add_setting(*command, "--engine", "engine", arguments->settings,
                 "; of a model: the first that is installed of those that take it")
         ->needs(looked_at);
-    command->callback([&chosen, arguments] {
-        chosen = [arguments](const Arguments&) {
-            if (!arguments->looked_at.empty()) {
-                print_card(*arguments);
-            } else if (!arguments->file.empty()) {
-                export_network(*arguments);
-            } else {
-                print_facts();
-                print_weights();
-            }
-            return ExitCode::ok;
-        };
+    set_action(*command, chosen, [arguments](const Arguments&) {
+        if (!arguments->looked_at.empty()) {
+            print_card(*arguments);
+        } else if (!arguments->file.empty()) {
+            export_network(*arguments);
+        } else {
+            print_facts();
+            print_weights();
+        }
+        return ExitCode::ok;
     });
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace pb::app {
 
@@ -63,6 +64,10 @@ CLI::Option* add_setting(CLI::App& command, const std::string& option, const std
     return command.add_option_function<std::string>(option, set, meaning)
         ->type_name(help.shape)
         ->check(CLI::Validator(check, ""));
+}
+
+void set_action(CLI::App& command, Action& chosen, Action action) {
+    command.callback([&chosen, action = std::move(action)] { chosen = action; });
 }
 
 void add_study(CLI::App& command, StudyArguments& study) {

@@ -2,6 +2,7 @@
 // number is read by `parse_setting`, as in a study.
 #pragma once
 
+#include "app/commands.hpp"
 #include "config/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,9 @@ namespace pb::app {
 CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key,
                          config::PointSettings& settings, const std::string& more = {},
                          const config::Limits& limits = {});
+
+/// Makes `action` the chosen one when the command line names `command`.
+void set_action(CLI::App& command, Action& chosen, Action action);
 
 /// A study file and any number of `--set KEY=VALUE`.
 struct StudyArguments {

@@ -32,7 +32,7 @@ struct PlanArguments {
 std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::string& study) {
     const fs::path own = fs::path("results") / study;
     std::vector<std::string> names = arguments.earlier;
-    if (names.empty() && fs::exists(own / "results.jsonl")) names.push_back(own.string());
+    if (names.empty() && fs::exists(own / report::kResultsName)) names.push_back(own.string());
     std::vector<fs::path> files;
     for (const auto& name : names)
         for (auto& file : report::launches_in(name)) files.push_back(std::move(file));
@@ -53,21 +53,17 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
     earlier.reserve(files.size());
     for (const auto& file : files) earlier.push_back(report::load_results(file));
     const auto expected = report::expected_time(plan, earlier);
-    if (!expected && !files.empty())
-        return fmt::format("No time: no point was measured in {}{}.", files.front().string(),
-                           files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
-    if (!expected)
+    if (files.empty())
         return "For times add --from: results of an earlier run, or --tflops: what one rank reaches, the figure "
                "`tflops` of an earlier result / its ranks.";
+    const std::string from =
+        files.front().string() + (files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
+    if (!expected) return fmt::format("No time: no point was measured in {}.", from);
     return fmt::format(
-               "Time: about {} for {} point(s), at the rate of {} point(s) of {}{}: {} for the passes, warm-up "
-               "included, {} "
-               "for "
-               "reading, noise, preparing and writing. On top come the start of the ranks, searches (halo, batch: "
-               "auto) and "
-               "verification, of which results record no times.",
-               report::clock_text(expected->seconds()), expected->num_points, expected->num_earlier,
-               files.front().string(), files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "",
+               "Time: about {} for {} point(s), at the rate of {} point(s) of {}: {} for the passes, warm-up "
+               "included, {} for reading, noise, preparing and writing. On top come the start of the ranks, searches "
+               "(halo, batch: auto) and verification, of which results record no times.",
+               report::clock_text(expected->seconds()), expected->num_points, expected->num_earlier, from,
                report::clock_text(expected->passes_s), report::clock_text(expected->around_s)) +
            earlier_ranks_text(*expected, arguments.ranks);
 }
@@ -113,8 +109,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
                      "earlier results, files or folders, that say how fast points are: estimates the time of the "
                      "study (default: results/<name>, if it is there)")
         ->allow_extra_args(false);
-    command->callback(
-        [&chosen, arguments] { chosen = [arguments](const Arguments&) { return print_plan(*arguments); }; });
+    set_action(*command, chosen, [arguments](const Arguments&) { return print_plan(*arguments); });
 }
 
 }  // namespace pb::app

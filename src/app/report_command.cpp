@@ -122,8 +122,7 @@ void add_report_command(CLI::App& app, Action& chosen) {
     for (const auto& format : report::export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);
     command->add_option("--export", arguments->exports, formats)->option_text("FORMAT=FILE")->allow_extra_args(false);
     command->footer("- as a file is standard output");
-    command->callback(
-        [&chosen, arguments] { chosen = [arguments](const Arguments&) { return make_report(*arguments); }; });
+    set_action(*command, chosen, [arguments](const Arguments&) { return make_report(*arguments); });
 }
 
 }  // namespace pb::app

@@ -9,7 +9,6 @@
 #include "report/tables/tables.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 namespace pb::app {
 
@@ -63,12 +62,11 @@ void add_run_command(CLI::App& app, Action& chosen) {
     add_study(*command, arguments->study);
     command->add_option("--out", arguments->out, "folder for results and images (default: results/<name>)");
     command->add_flag("--dry-run", arguments->dry_run, "print the points and stop");
-    command->add_flag_callback(
-        "--explain",
-        [] {
-            throw CLI::CallForVersion(report::glossary() + "\n" + report::limit_glossary(), 0);
-        },  // prints the text and ends
-        "print what each figure means and what can limit a point, and stop");
+    const auto explain = [] {  // prints the text and ends
+        throw CLI::CallForVersion(report::glossary() + "\n" + report::limit_glossary(), 0);
+    };
+    command->add_flag_callback("--explain", explain,
+                               "print what each figure means and what can limit a point, and stop");
     command->add_flag("--resume", arguments->record.resume,
                       "go on with the results in the folder: what is finished there is not measured again");
     command
@@ -86,12 +84,10 @@ void add_run_command(CLI::App& app, Action& chosen) {
         ->add_option("--launcher", arguments->launcher,
                      "what starts the ranks of a launch, as \"mpirun -n 4\" (default: one rank, started directly)")
         ->needs(launches);
-    command->callback([&chosen, arguments] {
-        chosen = [arguments](const Arguments& raw) {
-            if (arguments->dry_run) return dry_run(*arguments);
-            if (arguments->launches > 1) return launch_study(*arguments, raw);
-            return measure_study(*arguments, raw);
-        };
+    set_action(*command, chosen, [arguments](const Arguments& raw) {
+        if (arguments->dry_run) return dry_run(*arguments);
+        if (arguments->launches > 1) return launch_study(*arguments, raw);
+        return measure_study(*arguments, raw);
     });
 }
 

@@ -36,6 +36,10 @@ ExitCode leave_together(const comm::Communicator& world, const Error& error) {
 
 }  // namespace
 
+ExitCode code_of_root(const comm::Communicator& world, ExitCode code) {
+    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+}
+
 void print_nodes(const plan::Topology& topology) {
     std::map<int, std::pair<std::string, std::vector<int>>> nodes;
     for (const plan::RankPlace& place : topology.ranks) {
@@ -46,12 +50,6 @@ void print_nodes(const plan::Topology& topology) {
     if (nodes.size() < 2) return;
     for (const auto& [node, there] : nodes)
         print_text(stderr, "patchbench: node {}: {}\n", there.first, ranks_text(there.second));
-}
-
-void print_error(const std::string& message) {
-    constexpr size_t kLongest = 4000;  // the message may quote parts of a damaged file
-    const std::string text = message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
-    print_text(stderr, "patchbench: {}\n", without_controls(text, '?', "\n"));
 }
 
 void print_version() {

@@ -30,15 +30,15 @@ class RankSession {
 /// printed once. An error of a single rank is printed with its rank and host and ends the whole job (MPI_Abort).
 [[nodiscard]] ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body);
 
+/// Returns the exit code of the root. Collective.
+[[nodiscard]] ExitCode code_of_root(const comm::Communicator& world, ExitCode code);
+
 /// Prints to stderr which ranks are on which node, if there are several nodes. A launcher that loses a node does not
 /// name the ranks.
 void print_nodes(const plan::Topology& topology);
 
 /// Prints the version of patchbench and the versions of every library: of its header and of the loaded file.
 void print_version();
-
-/// Prints an error of the program to stderr, prefixed "patchbench: ".
-void print_error(const std::string& message);
 
 /// True for the first process of a launch. Only that process prints messages before MPI starts.
 [[nodiscard]] bool is_first_process();

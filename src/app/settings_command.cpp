@@ -1,5 +1,5 @@
 // patchbench settings: lists every setting of a study, from the tables in config/settings.hpp.
-#include "app/commands.hpp"
+#include "app/options.hpp"
 #include "app/terminal.hpp"
 #include "config/settings_access.hpp"
 #include "record/json.hpp"
@@ -44,9 +44,7 @@ const char* title_of(config::SettingGroup group) {
 report::TextTable table_of(const Settings& settings) {
     using enum report::TextTable::Align;
     report::TextTable table;
-    table.add_column("key", left);
-    table.add_column("default", left);
-    table.add_column("unit", left);
+    table.add_columns({"key", "default", "unit"}, left);
     table.add_column("meaning (values; range)", prose);
     for (const auto& setting : settings) {
         const std::string range = setting.range.empty() ? "" : "; " + setting.range;
@@ -102,15 +100,13 @@ void add_settings_command(CLI::App& app, Action& chosen) {
     auto* markdown = command->add_flag("--markdown", arguments->markdown, "print Markdown");
     command->add_flag("--json", arguments->json, "print a JSON list")->excludes(markdown);
     command->add_option("words", arguments->words, "only settings with one of these words in their names, as halo");
-    command->callback([&chosen, arguments] {
-        chosen = [arguments](const Arguments&) {
-            const Settings settings = chosen_settings(arguments->words);
-            if (arguments->json)
-                print_json(settings);
-            else
-                print_tables(settings, arguments->markdown);
-            return ExitCode::ok;
-        };
+    set_action(*command, chosen, [arguments](const Arguments&) {
+        const Settings settings = chosen_settings(arguments->words);
+        if (arguments->json)
+            print_json(settings);
+        else
+            print_tables(settings, arguments->markdown);
+        return ExitCode::ok;
     });
 }
 

@@ -1,6 +1,6 @@
 #include "app/terminal.hpp"
 
-#include "app/session.hpp"
+#include "base/text.hpp"
 #include "report/tables/text.hpp"
 
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -57,18 +58,33 @@ int open_terminal_of_launcher(int stream) {
     return -1;
 }
 
-}  // namespace
-
+/// True where `stream` (a descriptor, 1 or 2) goes to a launcher of Open MPI: a pipe, or a terminal without a size that
+/// mpirun made for it. A shell does not forward what its children write.
 bool is_forwarded(int stream) {
     return (is_pipe(stream) || is_terminal_without_size(stream)) && is_launcher(::getppid());
 }
 
+/// Opens the terminal that shows `stream`: its own, or that of the launcher which forwards it. -1: there is none, or it
+/// is another user's.
 int open_terminal_of(int stream) {
     if (is_forwarded(stream)) return open_terminal_of_launcher(stream);
     return ::isatty(stream) == 1 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 3) : -1;
 }
 
-namespace {
+/// Columns of the terminal behind `descriptor`. None when it is no terminal, or does not say.
+std::optional<size_t> terminal_columns(int descriptor) {
+    winsize size{};
+    if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+    return size.ws_col;
+}
+
+/// Columns that the variable COLUMNS states, else 80.
+size_t said_columns() {
+    constexpr size_t kUsual = 80;
+    const char* columns = std::getenv("COLUMNS");
+    const int64_t said = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+    return said > 0 ? static_cast<size_t>(said) : kUsual;
+}
 
 /// Columns of the terminal that shows `stream`.
 std::optional<size_t> shown_columns(std::FILE* stream) {
@@ -77,6 +93,12 @@ std::optional<size_t> shown_columns(std::FILE* stream) {
     const auto columns = terminal_columns(terminal);
     ::close(terminal);
     return columns;
+}
+
+/// True where the user said that the terminal takes no escape sequences, as the shells of editors do.
+bool is_dumb() {
+    const char* type = std::getenv("TERM");
+    return type != nullptr && std::string_view(type) == "dumb";
 }
 
 }  // namespace
@@ -94,19 +116,6 @@ bool flush_standard_output() {
     return false;
 }
 
-std::optional<size_t> terminal_columns(int descriptor) {
-    winsize size{};
-    if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-    return size.ws_col;
-}
-
-size_t said_columns() {
-    constexpr size_t kUsual = 80;
-    const char* columns = std::getenv("COLUMNS");
-    const int64_t said = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
-    return said > 0 ? static_cast<size_t>(said) : kUsual;
-}
-
 size_t terminal_width(std::FILE* stream) { return shown_columns(stream).value_or(std::numeric_limits<size_t>::max()); }
 
 size_t prose_width(std::FILE* stream) {
@@ -118,20 +127,16 @@ void print_folded(std::FILE* stream, const std::string& text) {
     fmt::print(stream, "{}", report::folded(text, terminal_width(stream)));
 }
 
+void print_error(const std::string& message) {
+    constexpr size_t kLongest = 4000;  // the message may quote parts of a damaged file
+    const std::string text = message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
+    print_text(stderr, "patchbench: {}\n", without_controls(text, '?', "\n"));
+}
+
 void print_timed(const std::string& text) {
     constexpr size_t kTime = 9;  // "12:34:56 ", which spdlog writes
     spdlog::info("{}", report::folded(std::string(kTime, ' ') + text, terminal_width(stderr)).substr(kTime));
 }
-
-namespace {
-
-/// True where the user said that the terminal takes no escape sequences, as the shells of editors do.
-bool is_dumb() {
-    const char* type = std::getenv("TERM");
-    return type != nullptr && std::string_view(type) == "dumb";
-}
-
-}  // namespace
 
 TerminalLine::TerminalLine()
     : is_forwarded_(is_forwarded(STDERR_FILENO)), terminal_(is_dumb() ? -1 : open_terminal_of(STDERR_FILENO)) {}

@@ -6,22 +6,9 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <optional>
 #include <string>
 
 namespace pb::app {
-
-// The terminal that shows what this process writes, also below a launcher that copies the output of its ranks.
-
-/// True where `stream` (a descriptor, 1 or 2) goes to a launcher of Open MPI: a pipe, or a terminal without a size that
-/// mpirun made for it. A shell does not forward what its children write.
-[[nodiscard]] bool is_forwarded(int stream);
-
-/// Opens the terminal that shows `stream`: its own, or that of the launcher which forwards it. -1: there is none, or it
-/// is another user's.
-[[nodiscard]] int open_terminal_of(int stream);
-
-// Handles standard streams that a shell left closed, whose reader has gone, or that write to a full disk.
 
 /// Opens closed streams as /dev/null, so that no file opened later gets their number. A write without a reader then
 /// fails with an error instead of killing the process.
@@ -29,12 +16,6 @@ void prepare_standard_streams();
 
 /// Flushes standard output. Returns false, with a message on stderr, when some of it was lost.
 [[nodiscard]] bool flush_standard_output();
-
-/// Columns of the terminal behind `descriptor`. None when it is no terminal, or does not say.
-[[nodiscard]] std::optional<size_t> terminal_columns(int descriptor);
-
-/// Columns that the variable COLUMNS states, else 80.
-[[nodiscard]] size_t said_columns();
 
 /// Columns of the terminal that shows `stream`, also below mpirun. The largest number when there is none, or it does
 /// not say.
@@ -44,10 +25,8 @@ void prepare_standard_streams();
 /// as man and most --help texts take them in a pipe.
 [[nodiscard]] size_t prose_width(std::FILE* stream);
 
-// Prints text for people on a terminal or into a file. Lines that scripts read (RESULT, FOM, --json, --markdown) do not
-// come this way: they stay whole.
-
-/// Prints `text`. Lines wider than the terminal are broken between words (report/tables/text.hpp).
+/// Prints `text` for people, on a terminal or into a file. Lines that scripts read (RESULT, FOM, --json, --markdown) do
+/// not come this way: they stay whole. Lines wider than the terminal are broken between words (report/tables/text.hpp).
 void print_folded(std::FILE* stream, const std::string& text);
 
 /// The same with values, as fmt::print takes them.
@@ -56,14 +35,16 @@ void print_text(std::FILE* stream, fmt::format_string<Values...> text, Values&&.
     print_folded(stream, fmt::format(text, std::forward<Values>(values)...));
 }
 
+/// Prints an error of the program to stderr, prefixed "patchbench: ".
+void print_error(const std::string& message);
+
 /// Prints on stderr what happens while a study runs, with the time of day.
 void print_timed(const std::string& text);
 
-// A line at the bottom of the terminal that is replaced while the program works. It stands on stderr. Messages go
-// above it: clear it first.
-
 inline constexpr double kUpdateIntervalS = 0.2;  // between two states of a bar
 
+/// A line at the bottom of the terminal that is replaced while the program works. It stands on stderr. Messages go
+/// above it: clear it first.
 class TerminalLine {
   public:
     /// Where stderr does not reach a terminal, or a dumb one (TERM=dumb), nothing is ever drawn. Under Open MPI's

@@ -25,7 +25,6 @@ struct Limits {
 inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extents within int64
 inline constexpr double kMaxCount = 1 << 20;
 inline constexpr double kMaxSeconds = 86400;
-inline constexpr double kMaxPreviewEdge = 4096;
 
 /// Description of a setting: dotted key in YAML, unit ("" for none), meaning in one sentence, range of a number.
 struct FieldName {

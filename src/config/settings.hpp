@@ -227,7 +227,7 @@ void study_fields(Settings& s, Visitor&& v) {
     v(FieldName{"previews",
                 "px",
                 "edge of the pictures before and after that the report shows of each network; 0: none",
-                {0, kMaxPreviewEdge}},
+                {0, 4096}},
       s.previews);
 }
 

@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::string_view kPythonPrefix = "python:";
 
+using HaloKind = HaloSetting::Kind;
+constexpr EnumName<HaloKind> kHaloWords[] = {{HaloKind::exact, "exact"},
+                                             {HaloKind::carried, "carried"},
+                                             {HaloKind::exchanged, "exchanged"},
+                                             {HaloKind::automatic, "auto"}};
+
 /// The whole of `text` as a number, nothing before or after it. False when it is not one or does not fit; `value` is
 /// then as before, although a beginning like that of `nano.onnx` is a number.
 template <class Number>
@@ -85,22 +91,15 @@ void parse_setting(std::string_view text, bool& value) {
 }
 
 void parse_setting(std::string_view text, HaloSetting& value) {
-    if (text == "none") {
-        value = {HaloSetting::Kind::pixels, 0};
-    } else if (text == "exact") {
-        value = {HaloSetting::Kind::exact, 0};
-    } else if (text == "carried") {
-        value = {HaloSetting::Kind::carried, 0};
-    } else if (text == "exchanged") {
-        value = {HaloSetting::Kind::exchanged, 0};
-    } else if (text == "auto") {
-        value = {HaloSetting::Kind::automatic, 0};
-    } else {
-        int64_t pixels = 0;
-        if (!read_number(text, pixels) || pixels < 0)
-            refuse(text, "a number of pixels, none, exact, carried, exchanged or auto");
-        value = {HaloSetting::Kind::pixels, pixels};
+    for (const auto& [kind, word] : kHaloWords) {
+        if (text != word) continue;
+        value = {kind, 0};
+        return;
     }
+    int64_t pixels = 0;
+    if (text != "none" && (!read_number(text, pixels) || pixels < 0))
+        refuse(text, "a number of pixels, none, exact, carried, exchanged or auto");
+    value = {HaloKind::pixels, pixels};
 }
 
 void parse_setting(std::string_view text, NetworkSetting& value) {
@@ -171,10 +170,8 @@ std::string format_setting(double value) { return number_text(value); }
 std::string format_setting(bool value) { return value ? "true" : "false"; }
 
 std::string format_setting(const HaloSetting& value) {
-    if (value.kind == HaloSetting::Kind::exact) return "exact";
-    if (value.kind == HaloSetting::Kind::carried) return "carried";
-    if (value.kind == HaloSetting::Kind::exchanged) return "exchanged";
-    if (value.kind == HaloSetting::Kind::automatic) return "auto";
+    for (const auto& [kind, word] : kHaloWords)
+        if (value.kind == kind) return std::string(word);
     return value.pixels == 0 ? "none" : number_text(value.pixels);
 }
 

@@ -1,5 +1,6 @@
-// Findings about devices, local ranks and launchers.
+// Findings about devices, local ranks, cores, threads and memory nodes.
 #include "doctor/launch_findings.hpp"
+#include "report/tables/text.hpp"
 
 #include <fmt/format.h>
 
@@ -13,12 +14,24 @@ namespace pb::doctor {
 namespace {
 
 using Ranks = std::vector<RankFacts>;
+using Members = std::vector<const RankFacts*>;
+
+/// Empty without members.
+std::string text_of(const Members& members) {
+    std::vector<const plan::RankPlace*> places;
+    for (const auto* member : members) places.push_back(&member->place);
+    return places.empty() ? "" : ranks_text(places);
+}
+
+Members members_where(const Ranks& ranks, const std::function<bool(const RankFacts&)>& condition) {
+    Members members;
+    for (const auto& rank : ranks)
+        if (condition(rank)) members.push_back(&rank);
+    return members;
+}
 
 std::string ranks_where(const Ranks& ranks, const std::function<bool(const RankFacts&)>& condition) {
-    std::vector<const plan::RankPlace*> places;
-    for (const auto& rank : ranks)
-        if (condition(rank)) places.push_back(&rank.place);
-    return places.empty() ? "" : ranks_text(places);
+    return text_of(members_where(ranks, condition));
 }
 
 void add_shared(const Ranks& ranks, Findings& all) {
@@ -94,35 +107,6 @@ void add_local_rank(const Ranks& ranks, Findings& all) {
                    "namespace for each rank (containers)"});
 }
 
-}  // namespace
-
-Findings find_device_findings(const Ranks& ranks) {
-    Findings all;
-    add_shared(ranks, all);
-    add_mixed(ranks, all);
-    add_local_rank(ranks, all);
-    add_idle(ranks, all);
-    add_unusable(ranks, all);
-    add_order(ranks, all);
-    return all;
-}
-
-Findings find_launcher_findings(const Ranks& ranks) {
-    if (ranks.size() != 1) return {};
-    const auto& variables = ranks.front().variables;
-    const auto tasks = variables.find("SLURM_NTASKS");
-    if (tasks == variables.end() || tasks->second == "1" || variables.contains("SLURM_STEP_NUM_TASKS")) return {};
-    return {{Severity::advice, "one rank, in a Slurm job of " + tasks->second + " tasks",
-             "start it with srun --mpi=pmix (launch/slurm.sbatch)"}};
-}
-
-// Findings about cores, threads and memory nodes.
-
-namespace {
-
-using Ranks = std::vector<RankFacts>;
-using Members = std::vector<const RankFacts*>;
-
 std::vector<Members> by_node(const Ranks& ranks) {
     std::map<int, Members> nodes;
     for (const auto& rank : ranks) nodes[rank.place.node].push_back(&rank);
@@ -132,19 +116,6 @@ std::vector<Members> by_node(const Ranks& ranks) {
     return all;
 }
 
-std::string text_of(const Members& members) {
-    std::vector<const plan::RankPlace*> places;
-    for (const auto* member : members) places.push_back(&member->place);
-    return ranks_text(places);
-}
-
-Members members_where(const Ranks& ranks, const std::function<bool(const RankFacts&)>& condition) {
-    Members members;
-    for (const auto& rank : ranks)
-        if (condition(rank)) members.push_back(&rank);
-    return members;
-}
-
 bool overlap(const RankFacts& one, const RankFacts& other) {
     std::vector<int> common;
     std::set_intersection(one.cores.begin(), one.cores.end(), other.cores.begin(), other.cores.end(),
@@ -152,14 +123,9 @@ bool overlap(const RankFacts& one, const RankFacts& other) {
     return !common.empty();
 }
 
-std::string count_text(size_t count, const char* noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 constexpr const char* kBind =
     "start with launch/ranks.sh on one machine, or with launch/bind.sh (and --bind-to none, --cpu-bind=none): each "
-    "rank "
-    "gets the cores beside its GPU";
+    "rank gets the cores beside its GPU";
 
 void add_overlap(const Members& node, Findings& all) {
     Members sharing;
@@ -171,7 +137,7 @@ void add_overlap(const Members& node, Findings& all) {
         cores.insert(rank->cores.begin(), rank->cores.end());
     }
     if (sharing.empty()) return;
-    const std::string what = text_of(sharing) + " may run on the same " + count_text(cores.size(), "core");
+    const std::string what = text_of(sharing) + " may run on the same " + report::counted(cores.size(), "core");
     if (cores.size() < sharing.size())
         all.push_back({Severity::advice, what,
                        "start no more ranks on a node than it has cores (hardware threads of "
@@ -197,7 +163,7 @@ void add_few_cores(const Members& node, Findings& all) {
     if (few.empty()) return;
     all.push_back({Severity::advice,
                    fmt::format("{} may use {}{} of {} (mpirun binds to one core for two ranks or fewer)", text_of(few),
-                               count_text(few.front()->cores.size(), "core"), few.size() > 1 ? " each" : "",
+                               report::counted(few.front()->cores.size(), "core"), few.size() > 1 ? " each" : "",
                                few.front()->node_cores),
                    kBind});
 }
@@ -208,7 +174,7 @@ void add_unequal(const Ranks& ranks, Findings& all) {
     if (by_count.size() < 2) return;
     all.push_back({Severity::advice,
                    fmt::format("unequal shares: {} may use {}, {} {}", text_of(by_count.begin()->second),
-                               count_text(by_count.begin()->first, "core"), text_of(by_count.rbegin()->second),
+                               report::counted(by_count.begin()->first, "core"), text_of(by_count.rbegin()->second),
                                by_count.rbegin()->first),
                    "the slowest rank decides: give each as many, by ranks that divide the cores or a list of cores"});
 }
@@ -228,7 +194,7 @@ void add_threads(const Ranks& ranks, Findings& all) {
     if (many.empty()) return;
     all.push_back({Severity::advice,
                    fmt::format("{}: OMP_NUM_THREADS={} on {}", text_of(many), requested_threads(*many.front()),
-                               count_text(static_cast<size_t>(many.front()->place.num_cores), "processor")),
+                               report::counted(many.front()->place.num_cores, "processor")),
                    "unset OMP_NUM_THREADS (threads: auto takes what the rank may use), or bind to more cores"});
 }
 
@@ -246,6 +212,17 @@ void add_remote_memory(const Ranks& ranks, Findings& all) {
 }
 
 }  // namespace
+
+Findings find_device_findings(const Ranks& ranks) {
+    Findings all;
+    add_shared(ranks, all);
+    add_mixed(ranks, all);
+    add_local_rank(ranks, all);
+    add_idle(ranks, all);
+    add_unusable(ranks, all);
+    add_order(ranks, all);
+    return all;
+}
 
 Findings find_binding_findings(const Ranks& ranks) {
     Findings all;

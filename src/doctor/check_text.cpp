@@ -23,9 +23,9 @@ report::TextTable rank_table(const std::vector<RankFacts>& ranks) {
     table.add_column("rank");
     table.add_column("host", left);
     table.add_column("local");
-    for (const char* heading : {"device", "name", "bus", "uuid"}) table.add_column(heading, left);
+    table.add_columns({"device", "name", "bus", "uuid"}, left);
     table.add_column("cores");
-    for (const char* heading : {"memory", "processors"}) table.add_column(heading, left);
+    table.add_columns({"memory", "processors"}, left);
     for (const auto& rank : ranks) {
         const plan::RankPlace& place = rank.place;
         table.add_row({std::to_string(place.rank), place.host, std::to_string(place.local_rank),
@@ -56,8 +56,8 @@ std::string cuda_awareness(std::optional<bool> cuda_aware) {
 std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware, size_t width) {
     const int nodes = topology_of(ranks).num_nodes();
     std::string text = library_lines(ranks.front().libraries);
-    text += fmt::format("  {} rank{} on {} node{}; {}: patchbench gives it host memory only\n", ranks.size(),
-                        ranks.size() > 1 ? "s" : "", nodes, nodes > 1 ? "s" : "", cuda_awareness(cuda_aware));
+    text += fmt::format("  {} on {}; {}: patchbench gives it host memory only\n", report::counted(ranks.size(), "rank"),
+                        report::counted(nodes, "node"), cuda_awareness(cuda_aware));
     for (const auto& line : variable_lines(ranks)) text += "  " + line + "\n";
     return text + "\n" + rank_table(ranks).text(width);
 }
@@ -98,7 +98,7 @@ std::string findings_text(const Findings& all) {
     const auto wrong = std::count_if(all.begin(), all.end(),
                                      [](const Finding& finding) { return finding.severity == Severity::wrong; });
     if (all.empty()) return text + "CHECK: OK\n";
-    return text + fmt::format("CHECK: {} finding{}, {} wrong\n", all.size(), all.size() > 1 ? "s" : "", wrong);
+    return text + fmt::format("CHECK: {}, {} wrong\n", report::counted(all.size(), "finding"), wrong);
 }
 
 }  // namespace pb::doctor

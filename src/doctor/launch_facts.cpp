@@ -2,7 +2,6 @@
 
 #include "comm/launcher.hpp"
 #include "device/processors.hpp"
-#include "doctor/check_text.hpp"
 #include "image/quality.hpp"
 #include "image/synthetic.hpp"
 #include "run/agreement.hpp"
@@ -20,8 +19,8 @@ namespace pb::doctor {
 
 namespace {
 
-constexpr const char* kNoDriver =
-    "no NVIDIA driver";  // why_no_cuda_device() on a machine without GPUs: not worth reporting
+/// why_no_cuda_device() on a machine without GPUs: not worth reporting.
+constexpr const char* kNoDriver = "no NVIDIA driver";
 
 RankFacts own_facts(const plan::RankPlace& place, bool wants_gpu) {
     RankFacts facts;
@@ -101,22 +100,6 @@ RankFacts unpack_facts(const std::string& packed) {
     return facts;
 }
 
-}  // namespace
-
-std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world, const plan::Topology& topology,
-                                           bool wants_gpu) {
-    const plan::RankPlace& mine = topology.ranks[static_cast<size_t>(world.rank())];
-    std::vector<RankFacts> all;
-    for (const auto& packed : world.gather(pack_facts(own_facts(mine, wants_gpu)))) {
-        RankFacts facts = unpack_facts(packed);
-        facts.place = topology.ranks[all.size()];
-        all.push_back(std::move(facts));
-    }
-    return all;
-}
-
-namespace {
-
 constexpr double kTolerance = 1e-4;  // of a value in [0, 1], against double precision
 
 image::Image run_tiny(EngineKind engine, DeviceId device, const image::Image& scene, const engine::Weights& weights) {
@@ -143,6 +126,18 @@ double tiny_error(DeviceId device) {
 }
 
 }  // namespace
+
+std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world, const plan::Topology& topology,
+                                           bool wants_gpu) {
+    const plan::RankPlace& mine = topology.ranks[static_cast<size_t>(world.rank())];
+    std::vector<RankFacts> all;
+    for (const auto& packed : world.gather(pack_facts(own_facts(mine, wants_gpu)))) {
+        RankFacts facts = unpack_facts(packed);
+        facts.place = topology.ranks[all.size()];
+        all.push_back(std::move(facts));
+    }
+    return all;
+}
 
 NetworkTrial try_network(const comm::Communicator& world, const plan::Topology& topology) {
     double error = 0;

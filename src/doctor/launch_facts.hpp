@@ -9,8 +9,6 @@
 
 namespace pb::doctor {
 
-// Gathers the facts of a launch that launch_findings.hpp examines, and tries its links and reductions.
-
 /// Collective. Returns the facts in rank order on rank 0, empty elsewhere. `wants_gpu`: a rank without a usable GPU
 /// gives the reason.
 [[nodiscard]] std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world,
@@ -30,8 +28,7 @@ struct ReductionTrial {
 [[nodiscard]] ReductionTrial try_reductions(const comm::Communicator& world, const plan::Topology& topology,
                                             double timeout_s);
 
-// A tiny network on each rank's device, beside the naive double-precision reference: does the device compute right?
-
+/// Of a tiny network on each rank's device, beside the naive double-precision reference: does the device compute right?
 /// On rank 0; empty on the others.
 struct NetworkTrial {
     std::vector<double> errors;  // of each rank: the largest difference, of values in [0,1]

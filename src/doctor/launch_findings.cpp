@@ -76,8 +76,6 @@ bool any_wrong(const Findings& all) {
                        [](const Finding& finding) { return finding.severity == Severity::wrong; });
 }
 
-// Findings about libraries: loaded version against compiled one, and rank against rank.
-
 namespace {
 
 bool is_version(const std::string& text) {
@@ -119,25 +117,12 @@ void add_unequal_ranks(const std::vector<RankFacts>& ranks, Findings& all) {
     }
 }
 
-}  // namespace
-
-Findings find_library_findings(const std::vector<RankFacts>& ranks) {
-    Findings all;
-    if (ranks.empty()) return all;
-    add_version_mismatch(ranks.front(), all);
-    add_unequal_ranks(ranks, all);
-    return all;
-}
-
-// Chooses the links to measure and finds the slow ones.
-
-namespace {
-
 std::string gigabytes(double bytes_per_s) {
     const auto hundredths = std::lround(bytes_per_s / 1e7);
     return fmt::format("{}.{:02} GB/s", hundredths / 100, hundredths % 100);
 }
 
+/// Of links.
 struct Kind {
     const char* name;
     double slow_bytes_per_s;  // between nodes about 10 Gbit/s, within a node a tenth of a memory copy
@@ -171,6 +156,23 @@ void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& link
 }
 
 }  // namespace
+
+Findings find_launcher_findings(const std::vector<RankFacts>& ranks) {
+    if (ranks.size() != 1) return {};
+    const auto& variables = ranks.front().variables;
+    const auto tasks = variables.find("SLURM_NTASKS");
+    if (tasks == variables.end() || tasks->second == "1" || variables.contains("SLURM_STEP_NUM_TASKS")) return {};
+    return {{Severity::advice, "one rank, in a Slurm job of " + tasks->second + " tasks",
+             "start it with srun --mpi=pmix (launch/slurm.sbatch)"}};
+}
+
+Findings find_library_findings(const std::vector<RankFacts>& ranks) {
+    Findings all;
+    if (ranks.empty()) return all;
+    add_version_mismatch(ranks.front(), all);
+    add_unequal_ranks(ranks, all);
+    return all;
+}
 
 std::vector<std::pair<int, int>> links_to_measure(const plan::Topology& topology) {
     std::map<int, std::vector<int>> nodes;

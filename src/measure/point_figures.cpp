@@ -21,26 +21,6 @@ std::vector<StageShare> stage_shares(const Summary& summary) {
     return shares;
 }
 
-}  // namespace
-
-std::optional<Interval> pipeline_interval(const Summary& summary) {
-    if (!summary.pipeline_low_s || !summary.pipeline_high_s) return std::nullopt;
-    return Interval{*summary.pipeline_low_s, *summary.pipeline_high_s};
-}
-
-std::optional<Interval> rate_interval(const std::optional<double>& rate, const Summary& summary) {
-    const auto time = pipeline_interval(summary);
-    if (!rate || !summary.pipeline_s || !time || time->low <= 0) return std::nullopt;
-    return Interval{*rate * *summary.pipeline_s / time->high, *rate * *summary.pipeline_s / time->low};
-}
-
-PointFigures point_figures(const Summary& summary) {
-    return {summary.index, rate_interval(summary.patches_per_s, summary), rate_interval(summary.images_per_s, summary),
-            rate_interval(summary.useful_mpx_per_s, summary), stage_shares(summary)};
-}
-
-namespace {
-
 constexpr double kTflop = 1e12;
 constexpr double kGigabyte = 1e9;
 
@@ -94,6 +74,22 @@ PointProfile profile_of(const record::PointTrace& trace) {
 }
 
 }  // namespace
+
+std::optional<Interval> pipeline_interval(const Summary& summary) {
+    if (!summary.pipeline_low_s || !summary.pipeline_high_s) return std::nullopt;
+    return Interval{*summary.pipeline_low_s, *summary.pipeline_high_s};
+}
+
+std::optional<Interval> rate_interval(const std::optional<double>& rate, const Summary& summary) {
+    const auto time = pipeline_interval(summary);
+    if (!rate || !summary.pipeline_s || !time || time->low <= 0) return std::nullopt;
+    return Interval{*rate * *summary.pipeline_s / time->high, *rate * *summary.pipeline_s / time->low};
+}
+
+PointFigures point_figures(const Summary& summary) {
+    return {summary.index, rate_interval(summary.patches_per_s, summary), rate_interval(summary.images_per_s, summary),
+            rate_interval(summary.useful_mpx_per_s, summary), stage_shares(summary)};
+}
 
 std::vector<PointProfile> find_profiles(const std::vector<record::PointTrace>& traces) {
     std::vector<PointProfile> all;

@@ -12,8 +12,6 @@
 
 namespace pb::measure {
 
-// Computes figures from the summary of one point: intervals of its rates and shares of its stages. Pure.
-
 /// Returns the 95 % interval of pipeline_s; nothing without enough repetitions.
 [[nodiscard]] std::optional<Interval> pipeline_interval(const Summary& summary);
 
@@ -34,8 +32,6 @@ struct PointFigures {
 
 [[nodiscard]] PointFigures point_figures(const Summary& summary);
 
-// Where the time of a forward call goes: the profile of a point as shares, rates and percentages of bounds. Pure.
-
 /// One layer; all figures are those of one call.
 struct LayerShare {
     std::string layer, operation;
@@ -47,6 +43,7 @@ struct LayerShare {
     std::optional<double> of_bound;
 };
 
+/// Where the time of a forward call goes.
 struct PointProfile {
     int64_t point = 0;  // index
     std::string label;

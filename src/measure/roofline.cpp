@@ -40,70 +40,25 @@ bool is_bounded(const Summary& summary) {
     return summary.pipeline_s && summary.forward_tflops.value_or(0) > 0 && summary.executed_tflops && copy && *copy > 0;
 }
 
-}  // namespace
+constexpr double kTera = 1e12;
+constexpr double kGiga = 1e9;
 
-double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_per_pixel; }
-
+/// FLOP that the engine executes: native multiplies less by Winograd's method, whose transforms are left out.
 double executed_flop_per_pixel(const plan::Point& point) {
     if (point.settings.engine != EngineKind::native) return flop_per_pixel(point);
     return network::native_flop_per_pixel(point.graph(), plan::winograd_form(point));
 }
 
+/// Bytes of every value that is read or written once, in the precision of its storage.
 double bytes_per_pixel(const plan::Point& point) {
     return point.facts().values_per_pixel *
            static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
 }
 
-std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
-                                     const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "find_rooflines: every trace needs its summary");
-    std::vector<Roofline> all;
-    std::vector<LeastBounds> bounds;  // one for each roofline
-    for (size_t i = 0; i < traces.size(); ++i) {
-        if (!is_bounded(summaries[i])) continue;
-        const plan::Point& point = traces[i].point;
-        auto roofline = std::find_if(all.begin(), all.end(), [&](const Roofline& one) {
-            return one.device == point.device && one.dtype == point.settings.dtype;
-        });
-        const auto place = static_cast<size_t>(roofline - all.begin());
-        if (roofline == all.end()) {
-            all.push_back({point.device, point.settings.dtype, 0, {}, {}, {}});
-            bounds.emplace_back();
-        }
-        all[place].points.push_back({.point = summaries[i].index,
-                                     .flop_per_byte = flop_per_pixel(point) / bytes_per_pixel(point),
-                                     .executed_flop_per_byte = executed_flop_per_pixel(point) / bytes_per_pixel(point),
-                                     .tflops = *summaries[i].forward_tflops,
-                                     .executed_tflops = *summaries[i].executed_tflops});
-        bounds[place].add(summaries[i].bounds);
-    }
-    for (size_t i = 0; i < all.size(); ++i) {
-        all[i].copy_gb_per_s = bounds[i].copy.value();
-        all[i].matmul = roof_of(bounds[i].matmul, all[i].copy_gb_per_s);
-        all[i].conv = roof_of(bounds[i].conv, all[i].copy_gb_per_s);
-    }
-    return all;
-}
-
-namespace {
-
-constexpr double kTera = 1e12;
-constexpr double kGiga = 1e9;
-
 /// Divides the work of all ranks by the sum of their seconds: the rate of one rank while it works.
-class Rate {
-  public:
-    void add(double work, double seconds) {
-        work_ += work;
-        seconds_ += seconds;
-    }
-    [[nodiscard]] std::optional<double> per(double unit) const {
-        return work_ > 0 && seconds_ > 0 ? std::optional(work_ / seconds_ / unit) : std::nullopt;
-    }
-
-  private:
-    double work_ = 0, seconds_ = 0;
-};
+std::optional<double> rate_of(double work, double seconds, double unit) {
+    return work > 0 && seconds > 0 ? std::optional(work / seconds / unit) : std::nullopt;
+}
 
 bool has_work(const record::RankTrace& rank) { return rank.num_batches > 0; }
 
@@ -165,15 +120,12 @@ void add_forward_bounds(const record::PointTrace& trace, Summary& summary) {
     const auto& point = trace.point;
     const double computed = trace.processed_pixels > 0 ? record::computed_pixels(trace) / trace.processed_pixels : 1;
     const double pixels = calls->calls * computed * static_cast<double>(trace.prediction->pixels_per_forward);
-    Rate flop, executed, bytes;
-    flop.add(flop_per_pixel(point) * pixels, calls->seconds);
-    executed.add(executed_flop_per_pixel(point) * pixels, calls->seconds);
-    bytes.add(bytes_per_pixel(point) * pixels, calls->seconds);
-    summary.forward_tflops = flop.per(kTera);
-    summary.executed_tflops = executed.per(kTera);
+    const auto gb_per_s = rate_of(bytes_per_pixel(point) * pixels, calls->seconds, kGiga);
+    summary.forward_tflops = rate_of(flop_per_pixel(point) * pixels, calls->seconds, kTera);
+    summary.executed_tflops = rate_of(executed_flop_per_pixel(point) * pixels, calls->seconds, kTera);
     summary.forward_of_matmul_percent = percent_of(trace, record::Bound::matmul_tflops, summary.executed_tflops);
     summary.forward_of_conv_percent = percent_of(trace, record::Bound::conv_tflops, summary.executed_tflops);
-    summary.forward_of_memory_percent = percent_of(trace, record::Bound::device_copy_gb_per_s, bytes.per(kGiga));
+    summary.forward_of_memory_percent = percent_of(trace, record::Bound::device_copy_gb_per_s, gb_per_s);
     constexpr double kMicrosecondsPerSecond = 1e6;
     summary.convolution_us =
         kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(point.facts().num_convolutions);
@@ -193,33 +145,64 @@ double host_bytes(const record::PointTrace& trace) {
 }
 
 void add_copy_bounds(const record::PointTrace& trace, Summary& summary) {
-    Rate host, there, back;
-    host.add(host_bytes(trace),
-             summed_seconds(trace, record::Stage::gather) + summed_seconds(trace, record::Stage::scatter));
+    const double host_s = summed_seconds(trace, record::Stage::gather) + summed_seconds(trace, record::Stage::scatter);
     const double window_bytes = trace.processed_pixels * static_cast<double>(trace.point.source.channels) *
                                 static_cast<double>(size_of(trace.sample_type));
-    there.add(window_bytes, summed_seconds(trace, record::Stage::h2d));
-    back.add(window_bytes, summed_seconds(trace, record::Stage::d2h));
-    summary.host_of_copy_percent = percent_of(trace, record::Bound::host_copy_gb_per_s, host.per(kGiga));
-    summary.h2d_of_bound_percent = percent_of(trace, record::Bound::h2d_gb_per_s, there.per(kGiga));
-    summary.d2h_of_bound_percent = percent_of(trace, record::Bound::d2h_gb_per_s, back.per(kGiga));
+    const auto copies = [&](record::Stage stage) { return rate_of(window_bytes, summed_seconds(trace, stage), kGiga); };
+    const auto host = rate_of(host_bytes(trace), host_s, kGiga);
+    summary.host_of_copy_percent = percent_of(trace, record::Bound::host_copy_gb_per_s, host);
+    summary.h2d_of_bound_percent = percent_of(trace, record::Bound::h2d_gb_per_s, copies(record::Stage::h2d));
+    summary.d2h_of_bound_percent = percent_of(trace, record::Bound::d2h_gb_per_s, copies(record::Stage::d2h));
 }
 
 void add_exchange(const record::PointTrace& trace, Summary& summary) {
     if (!trace.exchange) return;
     const auto bytes = static_cast<double>(trace.exchange->bytes);
     const auto link = trace.exchange->link_bytes_per_s;
-    Rate exchanged;  // unknown with `halo: exchanged`, where the stage holds the waiting for border rows, too
-    if (!plan::is_exchanged(trace.point))
-        exchanged.add(bytes, summary.stage_s[static_cast<size_t>(record::Stage::exchange)].value_or(0));
     summary.exchanged_mib = bytes / kMiB;
-    summary.exchange_gb_per_s = exchanged.per(kGiga);
+    // With `halo: exchanged` the rate is unknown: the stage holds the waiting for border rows, too.
+    if (!plan::is_exchanged(trace.point))
+        summary.exchange_gb_per_s =
+            rate_of(bytes, summary.stage_s[static_cast<size_t>(record::Stage::exchange)].value_or(0), kGiga);
     if (!link || *link <= 0) return;
     summary.link_gb_per_s = *link / kGiga;
     if (summary.exchange_gb_per_s) summary.exchange_of_link_percent = 100 * *summary.exchange_gb_per_s * kGiga / *link;
 }
 
 }  // namespace
+
+double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_per_pixel; }
+
+std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
+                                     const std::vector<Summary>& summaries) {
+    require(traces.size() == summaries.size(), "find_rooflines: every trace needs its summary");
+    std::vector<Roofline> all;
+    std::vector<LeastBounds> bounds;  // one for each roofline
+    for (size_t i = 0; i < traces.size(); ++i) {
+        if (!is_bounded(summaries[i])) continue;
+        const plan::Point& point = traces[i].point;
+        auto roofline = std::find_if(all.begin(), all.end(), [&](const Roofline& one) {
+            return one.device == point.device && one.dtype == point.settings.dtype;
+        });
+        const auto place = static_cast<size_t>(roofline - all.begin());
+        if (roofline == all.end()) {
+            all.push_back({point.device, point.settings.dtype, 0, {}, {}, {}});
+            bounds.emplace_back();
+        }
+        all[place].points.push_back({.point = summaries[i].index,
+                                     .flop_per_byte = flop_per_pixel(point) / bytes_per_pixel(point),
+                                     .executed_flop_per_byte = executed_flop_per_pixel(point) / bytes_per_pixel(point),
+                                     .tflops = *summaries[i].forward_tflops,
+                                     .executed_tflops = *summaries[i].executed_tflops});
+        bounds[place].add(summaries[i].bounds);
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+        all[i].copy_gb_per_s = bounds[i].copy.value();
+        all[i].matmul = roof_of(bounds[i].matmul, all[i].copy_gb_per_s);
+        all[i].conv = roof_of(bounds[i].conv, all[i].copy_gb_per_s);
+    }
+    return all;
+}
 
 void add_bounds(const record::PointTrace& trace, Summary& summary) {
     for (const auto& [bound, name] : enum_names(record::Bound{}))

@@ -5,17 +5,12 @@
 #include "measure/summary.hpp"
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace pb::measure {
 
-/// FLOP and bytes of the network's layers per pixel of their input. One MAC is 2 FLOP. Bytes count every value that is
-/// read or written once, in the precision of its storage.
+/// FLOP of the network's layers per pixel of their input. One MAC is 2 FLOP.
 [[nodiscard]] double flop_per_pixel(const plan::Point& point);
-/// What the engine executes of it: native multiplies less by Winograd's method, whose transforms are left out.
-[[nodiscard]] double executed_flop_per_pixel(const plan::Point& point);
-[[nodiscard]] double bytes_per_pixel(const plan::Point& point);
 
 /// An upper bound of the points: it rises with the copy rate up to the ridge and is flat from there on.
 struct Roof {
@@ -45,9 +40,8 @@ struct Roofline {
 [[nodiscard]] std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
                                                    const std::vector<Summary>& summaries);
 
-// Adds upper bounds, and the percentage of them that a point reaches, to its summary.
-
-/// Needs summary.repetitions. FLOP and bytes come from the tables of the networks.
+/// Adds upper bounds, and the percentage of them that a point reaches, to its summary. Needs summary.repetitions. FLOP
+/// and bytes come from the tables of the networks.
 void add_bounds(const record::PointTrace& trace, Summary& summary);
 
 }  // namespace pb::measure

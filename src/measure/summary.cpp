@@ -66,9 +66,9 @@ void add_rates(const record::PointTrace& trace, Summary& summary) {
     if (image_pixels > 0) summary.images_per_s = per_second(trace.useful_pixels / image_pixels, seconds);
     summary.useful_mpx_per_s = per_second(trace.useful_pixels / kMega, seconds);
     summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
-    const double flop_per_pixel = 2 * point.facts().mac_per_pixel;
-    if (!summary.simulated && flop_per_pixel > 0)
-        summary.tflops = per_second(flop_per_pixel * record::computed_pixels(trace) / 1e12, seconds);
+    const double flop = flop_per_pixel(point);
+    if (!summary.simulated && flop > 0)
+        summary.tflops = per_second(flop * record::computed_pixels(trace) / 1e12, seconds);
 }
 
 /// Returns the forward time of one repetition: each rank's number of calls times its median call, by their arithmetic;
@@ -262,6 +262,11 @@ Summary summarise(const record::PointTrace& trace) {
     add_quality(trace, summary);
     rate_validity(trace, summary);
     return summary;
+}
+
+std::string unique_label(const Summary& summary, const std::vector<Summary>& all) {
+    const auto same = std::ranges::count(all, summary.label, &Summary::label);
+    return same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
 }
 
 }  // namespace pb::measure

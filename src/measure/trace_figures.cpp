@@ -36,24 +36,6 @@ void add_mean(const std::vector<double>& calls, Summary& summary) {
     summary.call_mean_high_s = *summary.call_mean_s + half;
 }
 
-}  // namespace
-
-std::optional<double> percentile(const std::vector<double>& samples, int percent) {
-    if (static_cast<int>(samples.size()) * (100 - percent) < 100) return std::nullopt;
-    return quantile(samples, percent / 100.0);
-}
-
-void add_calls(const record::PointTrace& trace, Summary& summary) {
-    const std::vector<double>* const calls = calls_of_slowest(trace);
-    if (calls == nullptr || summary.simulated) return;
-    add_median(*calls, summary);
-    add_mean(*calls, summary);
-    summary.call_p90_s = percentile(*calls, 90);
-    summary.call_p99_s = percentile(*calls, 99);
-}
-
-namespace {
-
 constexpr double kPixelsPerMpx = 1e6;
 constexpr double kNegligibleShare = 0.01;
 
@@ -120,6 +102,20 @@ void add_gauges(const record::PointTrace& trace, Summary& summary) {
 }
 
 }  // namespace
+
+std::optional<double> percentile(const std::vector<double>& samples, int percent) {
+    if (static_cast<int>(samples.size()) * (100 - percent) < 100) return std::nullopt;
+    return quantile(samples, percent / 100.0);
+}
+
+void add_calls(const record::PointTrace& trace, Summary& summary) {
+    const std::vector<double>* const calls = calls_of_slowest(trace);
+    if (calls == nullptr || summary.simulated) return;
+    add_median(*calls, summary);
+    add_mean(*calls, summary);
+    summary.call_p90_s = percentile(*calls, 90);
+    summary.call_p99_s = percentile(*calls, 99);
+}
 
 void add_telemetry(const record::PointTrace& trace, Summary& summary) {
     add_energy(trace, summary);

@@ -8,15 +8,11 @@
 
 namespace pb::measure {
 
-// Turns the forward calls of a point into the latency of a call.
-
 /// Returns a percentile if there are enough samples for it: at least one of them must lie beyond it.
 [[nodiscard]] std::optional<double> percentile(const std::vector<double>& samples, int percent);
 
 /// Fills the figures of a call, from the rank with the largest median: the others wait for it.
 void add_calls(const record::PointTrace& trace, Summary& summary);
-
-// Turns the counters of devices and hosts into figures of a point and into reasons against it.
 
 /// Fills the telemetry figures of a point. Needs at least one repetition.
 void add_telemetry(const record::PointTrace& trace, Summary& summary);

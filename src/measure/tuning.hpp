@@ -5,6 +5,7 @@
 
 #include "measure/summary.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,6 +43,11 @@ struct TuningLimits {
 /// Edges of the crops, smallest first. The crop of the last one is the whole image where that is small.
 [[nodiscard]] std::vector<int64_t> tuning_edges(Extent image);
 
+/// Extent of the crop of this edge.
+[[nodiscard]] inline Extent tuning_crop(Extent image, int64_t edge) {
+    return {std::min(edge, image.h), std::min(edge, image.w)};
+}
+
 /// Edge of a crop on which `ranks` ranks have a full batch each, at most `most`.
 [[nodiscard]] int64_t least_edge(int64_t patch, int64_t batch, int ranks, int64_t most);
 
@@ -74,9 +80,8 @@ void halve(TuningTrials& trials, int64_t edge);
 /// where nothing is predicted.
 [[nodiscard]] std::string why_nothing_fits(const TuningTrials& trials, const TuningLimits& limits);
 
-// How long the next measurement of a search will take, by those that were made: a search with an end must know what
-// still fits. Pure.
-
+/// How long the next measurement of a search will take, by those that were made: a search with an end must know what
+/// still fits.
 class TuningTimes {
   public:
     /// `seconds`: all that a measurement on a crop of `pixels` took, verification included. `kind`: measurements of one

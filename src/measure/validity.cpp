@@ -7,26 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 namespace pb::measure {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& parts) {
-    std::string all;
-    for (const auto& part : parts) all += (all.empty() ? "" : "; ") + part;
-    return all;
-}
-
-std::string two_digits(double value) {
-    std::array<char, 32> text{};
-    const auto end = std::to_chars(text.begin(), text.end(), value, std::chars_format::fixed, 2).ptr;
-    return {text.data(), end};
-}
 
 std::string advice(record::PointStatus status) {
     switch (status) {
@@ -60,9 +45,9 @@ void rate_verification(const record::PointTrace& trace, Summary& summary) {
     const auto& verification = trace.verification;
     if (verification.outcome == record::Verification::Outcome::failed)
         worsen(summary, Validity::failed,
-               "the output is wrong: " +
-                   (verification.reasons.empty() ? "verification failed" : joined(verification.reasons)) +
-                   "; do not use it, run `patchbench check` on these hosts");
+               fmt::format("the output is wrong: {}; do not use it, run `patchbench check` on these hosts",
+                           verification.reasons.empty() ? "verification failed"
+                                                        : fmt::format("{}", fmt::join(verification.reasons, "; "))));
     if (verification.outcome == record::Verification::Outcome::off && trace.status == record::PointStatus::ok)
         worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full");
 }
@@ -86,11 +71,7 @@ void rate_measurement(const record::PointTrace& trace, Summary& summary) {
     if (const auto reason = throttling_of(trace)) worsen(summary, Validity::invalid, *reason);
 }
 
-std::string signed_percent(double ratio) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%+.1f %%", 100 * ratio);
-    return text.data();
-}
+std::string signed_percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
 
 std::vector<RankLoad> loads_of(const record::PointTrace& trace) {
     std::vector<RankLoad> loads;
@@ -109,9 +90,9 @@ void note_measurements(const record::PointTrace& trace, Summary& summary) {
                                             earlier.repetitions, signed_percent(earlier.drift),
                                             with_cause(earlier.cause)));
     if (is_drifting(trace))
-        summary.notes.push_back("drifted by " + signed_percent(find_trend(trace.wall_s).drift) + " in the " +
-                                std::string(trace.discarded.empty() ? "only" : "last") + " measurement" +
-                                with_cause(disturbance_of(loads_of(trace))));
+        summary.notes.push_back(
+            fmt::format("drifted by {} in the {} measurement{}", signed_percent(find_trend(trace.wall_s).drift),
+                        trace.discarded.empty() ? "only" : "last", with_cause(disturbance_of(loads_of(trace)))));
     else if (const std::string foreign = foreign_work_of(trace); !foreign.empty())
         summary.notes.push_back("not measured alone: " + foreign);
 }
@@ -154,8 +135,8 @@ void note_imbalance(const record::PointTrace& trace, Summary& summary) {
     });
     if (slowest == trace.ranks.end()) return;
     summary.notes.push_back(
-        fmt::format("rank {}@{} is the slowest: {} x the mean of the ranks, of which the split explains {}",
-                    slowest->rank, slowest->host, two_digits(*summary.imbalance), two_digits(expected)));
+        fmt::format("rank {}@{} is the slowest: {:.2f} x the mean of the ranks, of which the split explains {:.2f}",
+                    slowest->rank, slowest->host, *summary.imbalance, expected));
 }
 
 void note_outliers(Summary& summary) {
@@ -166,12 +147,11 @@ void note_outliers(Summary& summary) {
 
 void note_exchange(const record::PointTrace& trace, Summary& summary) {
     if (!trace.exchange || !summary.exchange_gb_per_s) return;
-    std::string note = "exchange between nodes by " + trace.exchange->carrier + ": " +
-                       two_digits(*summary.exchanged_mib) + " MiB a pass at " + two_digits(*summary.exchange_gb_per_s) +
-                       " GB/s";
+    std::string note = fmt::format("exchange between nodes by {}: {:.2f} MiB a pass at {:.2f} GB/s",
+                                   trace.exchange->carrier, *summary.exchanged_mib, *summary.exchange_gb_per_s);
     if (summary.exchange_of_link_percent)
-        note += fmt::format(", {} % of the link's {}", std::lround(*summary.exchange_of_link_percent),
-                            two_digits(*summary.link_gb_per_s));
+        note += fmt::format(", {} % of the link's {:.2f}", std::lround(*summary.exchange_of_link_percent),
+                            *summary.link_gb_per_s);
     summary.notes.push_back(std::move(note));
 }
 

@@ -11,8 +11,6 @@
 
 namespace pb::measure {
 
-// Judges a study as a whole, and gives the exit code.
-
 struct Verdict {
     Validity validity = Validity::valid;
     std::vector<std::string> reasons;  // each with the number of its points
@@ -26,8 +24,7 @@ struct Verdict {
 /// not_comparable, partial. `noun`: what a summary stands for, in the reasons.
 [[nodiscard]] Verdict judge(const std::vector<Summary>& summaries, bool strict, std::string_view noun = "point");
 
-// Judges images that were denoised: their outputs matter, not their figures.
-
+/// Of images that were denoised: their outputs matter, not their figures.
 struct ImageVerdict {
     Verdict verdict;
     bool is_unverified = false;  // VALID but for outputs that were not to be verified

@@ -43,21 +43,12 @@ std::string count_line(const ResultsComparison& comparison) {
 
 /// The reasons for the outcomes of the points, equal reasons once; then the remarks on points and files.
 std::vector<std::string> remark_lines(const ResultsComparison& comparison) {
-    std::vector<std::pair<std::string, std::vector<std::string>>> remarks;
-    const auto add = [&](const std::string& text, const std::string& label) {
-        for (auto& remark : remarks)
-            if (remark.first == text) return remark.second.push_back(label);
-        remarks.push_back({text, {label}});
-    };
+    Remarks remarks;
     for (const auto& point : comparison.points) {
-        if (point.comparison && !point.comparison->reason.empty()) add(point.comparison->reason, point.label);
-        for (const auto& remark : point.remarks) add(remark, point.label);
+        if (point.comparison && !point.comparison->reason.empty()) remarks.add(point.comparison->reason, point.label);
+        for (const auto& remark : point.remarks) remarks.add(remark, point.label);
     }
-    std::vector<std::string> lines;
-    for (const auto& [text, labels] : remarks) {
-        const bool of_all = labels.size() > 1 && labels.size() == comparison.points.size();
-        lines.push_back(fmt::format("{}: {}", of_all ? "all points" : few_names(labels), text));
-    }
+    std::vector<std::string> lines = remarks.lines(comparison.points.size());
     lines.insert(lines.end(), comparison.remarks.begin(), comparison.remarks.end());
     return lines;
 }

@@ -15,9 +15,8 @@
 
 namespace pb::report {
 
-// Estimates the time that the rest of a study takes: the predicted FLOP of the remaining points, at the rate of the
-// points measured so far. The number of repetitions may differ, and small points spend their time on other things.
-
+/// Estimates the time that the rest of a study takes: the predicted FLOP of the remaining points, at the rate of the
+/// points measured so far. The number of repetitions may differ, and small points spend their time on other things.
 class TimeLeft {
   public:
     /// `points` are the points still to be measured, in this order.
@@ -52,8 +51,7 @@ class TimeLeft {
 /// Formats a duration: "0:09", "12:34", "3:25:45".
 [[nodiscard]] std::string clock_text(double seconds);
 
-// Estimates how long a plan takes, from the passes of earlier results.
-
+/// How long a plan takes, from the passes of earlier results.
 struct ExpectedTime {
     double passes_s = 0;              // warm-up and timed repetitions
     double around_s = 0;              // reading, noise, loading and preparing the engine, writing

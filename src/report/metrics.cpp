@@ -41,7 +41,7 @@ constexpr MetricAccess repetitions_of{
 
 std::string pipeline_cell(const measure::Summary& s) {
     if (!s.pipeline_low_s || !s.pipeline_high_s) return readable(s.pipeline_s);
-    return readable(s.pipeline_s) + " [" + readable(s.pipeline_low_s) + ", " + readable(s.pipeline_high_s) + "]";
+    return with_interval(s.pipeline_s, Interval{*s.pipeline_low_s, *s.pipeline_high_s});
 }
 
 /// "2.250 ±13 %": half the interval as a share of the median.
@@ -241,14 +241,12 @@ constexpr Metric kMetrics[] = {
      "max", "-", kLower, of<&measure::Summary::window_error>},
     {"fp64_error", "ratio", "",
      "largest difference between a window of each rank and the same window computed in double precision / full scale "
-     "as "
-     "in window_error (setting verify.fp64)",
+     "as in window_error (setting verify.fp64)",
      "max", "-", kLower, of<&measure::Summary::fp64_error>},
     {"seam_error", "ratio", "seam\nerror",
      "largest difference to the image run whole, or to probes with full context / full scale: 1 (white), or the "
-     "largest "
-     "magnitude expected there where that is more, as untrained weights give; may exceed 1; decides only when the halo "
-     "is exact",
+     "largest magnitude expected there where that is more, as untrained weights give; may exceed 1; decides only when "
+     "the halo is exact",
      "max", "-", kLower, of<&measure::Summary::seam_error>, nullptr, 4},
     {"psnr_noisy_db", "dB", "", "PSNR of the noisy image against the clean one (clipped to [0,1], peak 1)", "-", "-",
      kHigher, of<&measure::Summary::psnr_noisy_db>},

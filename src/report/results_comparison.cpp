@@ -44,10 +44,7 @@ std::string state_of(const RecordedPoint& point) {
 class Matches {
   public:
     void add(const ResultsFile& file, Side Match::*side) {
-        std::vector<measure::Summary> summaries;
-        summaries.reserve(file.points.size());
-        for (const auto& point : file.points) summaries.push_back(point.summary);
-        const auto labels = unique_labels(summaries);
+        const auto labels = unique_labels(file.summaries());
         std::map<std::string, int> seen;
         for (size_t i = 0; i < file.points.size(); ++i) {
             const std::string key = plan::key_of(file.points[i].trace.point);
@@ -195,15 +192,6 @@ void add_environment(const record::Environment& reference, const ResultsFile& fi
         }
 }
 
-}  // namespace
-
-int64_t ResultsComparison::count(measure::Change change) const {
-    return std::count_if(points.begin(), points.end(),
-                         [&](const auto& point) { return point.comparison && point.comparison->change == change; });
-}
-
-namespace {
-
 /// Returns whether all points of a side are simulated (true) or all measured (false); nothing for a mixture.
 std::optional<bool> is_simulated_side(const std::vector<ResultsFile>& files) {
     std::optional<bool> simulated;
@@ -224,7 +212,34 @@ void check_simulated(const std::vector<ResultsFile>& old_files, const std::vecto
                                  *before ? "OLD" : "NEW", *before ? "NEW" : "OLD"));
 }
 
+/// With one launch on each side it is unknown how launches differ, so such a point stays undecided. Equal samples are
+/// decided: they are the same.
+std::string why_undecided(const measure::Comparison& comparison, double slower) {
+    const double most = comparison.ratio_interval ? comparison.ratio_interval->high : HUGE_VAL;
+    if (comparison.these_launches_only)
+        return fmt::format("{:+.1f} % between one launch a side, which may be how launches differ; it needs {} a side",
+                           100 * (comparison.ratio - 1), measure::kFewestLaunches);
+    const int64_t needed = measure::launches_needed(comparison.launch_spread.value_or(0), slower);
+    return fmt::format(
+        "the interval of the change reaches {:+.1f} %, as launches of one version spread by {:.1f} %; it needs about "
+        "{} a side",
+        100 * (most - 1), 100 * comparison.launch_spread.value_or(0), needed);
+}
+
+bool is_undecided(const measure::Comparison& comparison, double slower) {
+    if (comparison.ratio_interval && comparison.ratio_interval->low == 1 && comparison.ratio_interval->high == 1)
+        return false;  // both sides have the same samples
+    if (comparison.these_launches_only) return true;
+    const bool fails = comparison.change == measure::Change::slower && comparison.ratio >= 1 + slower;
+    return !fails && (!comparison.ratio_interval || comparison.ratio_interval->high >= 1 + slower);
+}
+
 }  // namespace
+
+int64_t ResultsComparison::count(measure::Change change) const {
+    return std::count_if(points.begin(), points.end(),
+                         [&](const auto& point) { return point.comparison && point.comparison->change == change; });
+}
 
 ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
                                   const std::vector<ResultsFile>& new_files) {
@@ -253,33 +268,6 @@ void judge_by_launches(ResultsComparison& comparison) {
         point.comparison->reason = "one launch a side: a slower launch cannot be told from a slower version";
     }
 }
-
-namespace {
-
-/// With one launch on each side it is unknown how launches differ, so such a point stays undecided. Equal samples are
-/// decided: they are the same.
-std::string why_undecided(const measure::Comparison& comparison, double slower) {
-    const double most = comparison.ratio_interval ? comparison.ratio_interval->high : HUGE_VAL;
-    if (comparison.these_launches_only)
-        return fmt::format("{:+.1f} % between one launch a side, which may be how launches differ; it needs {} a side",
-                           100 * (comparison.ratio - 1), measure::kFewestLaunches);
-    const int64_t needed = measure::launches_needed(comparison.launch_spread.value_or(0), slower);
-    return fmt::format(
-        "the interval of the change reaches {:+.1f} %, as launches of one version spread by {:.1f} %; it needs about "
-        "{} "
-        "a side",
-        100 * (most - 1), 100 * comparison.launch_spread.value_or(0), needed);
-}
-
-bool is_undecided(const measure::Comparison& comparison, double slower) {
-    if (comparison.ratio_interval && comparison.ratio_interval->low == 1 && comparison.ratio_interval->high == 1)
-        return false;  // both sides have the same samples
-    if (comparison.these_launches_only) return true;
-    const bool fails = comparison.change == measure::Change::slower && comparison.ratio >= 1 + slower;
-    return !fails && (!comparison.ratio_interval || comparison.ratio_interval->high >= 1 + slower);
-}
-
-}  // namespace
 
 std::vector<std::string> undecided(const ResultsComparison& comparison, double slower) {
     std::vector<std::string> all;

@@ -16,14 +16,9 @@
 namespace pb::report {
 
 measure::StudySummary summarise_results(const ResultsFile& results) {
-    std::vector<const RecordedPoint*> points;
-    points.reserve(results.points.size());
-    for (const auto& point : results.points) points.push_back(&point);
-    std::stable_sort(points.begin(), points.end(),
-                     [](const auto* a, const auto* b) { return a->summary.index < b->summary.index; });
     std::vector<record::PointTrace> traces;
     std::vector<measure::Summary> summaries;
-    for (const auto* point : points) {
+    for (const auto* point : results.in_order()) {
         traces.push_back(point->trace);
         summaries.push_back(point->summary);
     }
@@ -72,9 +67,8 @@ std::string list_labels(const ResultsFile& results) {
     std::set<std::string> labels;
     for (const auto& point : results.points)
         if (has_calls(point)) labels.insert(point.summary.label);
-    std::string text;
-    for (const auto& label : labels) text += (text.empty() ? "" : ", ") + label;
-    return text.empty() ? "no measured points with timed calls (forward_calls says how many are timed)" : text;
+    if (labels.empty()) return "no measured points with timed calls (forward_calls says how many are timed)";
+    return fmt::format("{}", fmt::join(labels, ", "));
 }
 
 }  // namespace

@@ -9,21 +9,17 @@
 
 namespace pb::report {
 
-// Computes the StudySummary of a results file from its points. Files of older versions, and of runs that were cut
-// short, get the same analysis as new ones.
-
-/// Uses the order of the plan. The result equals the line "study_summary" that the run writes.
+/// Computes the StudySummary from the points, in the order of the plan. Files of older versions, and of runs that were
+/// cut short, get the same analysis as new ones. The result equals the line "study_summary" that the run writes.
 [[nodiscard]] measure::StudySummary summarise_results(const ResultsFile& results);
 
 /// The same for readers of a file. A file without its end recommends no point, because others may follow.
 [[nodiscard]] measure::StudySummary summarise_recorded(const ResultsFile& results);
 
-// Turns measured times of forward calls into the table T(b) of a simulated device.
-
-/// Returns the value of the setting `timed.table`. It uses the points of `results` that ran the same network in the
-/// same precision on the same windows (patch and halo), on any number of ranks. The time for each batch is the median
-/// call of the slowest rank of the first point with that batch. Throws UsageError that says what the file holds when
-/// there is no such point.
+/// Returns the value of the setting `timed.table`, T(b) of a simulated device. It uses the points of `results` that ran
+/// the same network in the same precision on the same windows (patch and halo), on any number of ranks. The time for
+/// each batch is the median call of the slowest rank of the first point with that batch. Throws UsageError that says
+/// what the file holds when there is no such point.
 [[nodiscard]] std::string measured_call_table(const ResultsFile& results, const config::PointSettings& simulated);
 
 }  // namespace pb::report

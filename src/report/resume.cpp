@@ -11,6 +11,13 @@ namespace pb::report {
 
 namespace {
 
+/// True for ok, oom and index_limit: measuring again would give the same result. Points with failed, interrupted or
+/// skipped run again.
+bool is_finished(record::PointStatus status) {
+    return status == record::PointStatus::ok || status == record::PointStatus::oom ||
+           status == record::PointStatus::index_limit;
+}
+
 class Matching {
   public:
     Matching(const ResultsFile& former, const plan::Plan& plan) : former_(former), plan_(plan) {
@@ -74,7 +81,7 @@ class Matching {
         if (recorded.summary.index == index) return recorded.json;
         record::Json line = record::Json::parse(recorded.json);
         line["index"] = index;
-        return line.dump(-1, ' ', false, record::Json::error_handler_t::replace);
+        return line_of(line);
     }
 
     void note_protocol(const RecordedPoint& recorded, const plan::Point& planned) {
@@ -101,11 +108,6 @@ class Matching {
 };
 
 }  // namespace
-
-bool is_finished(record::PointStatus status) {
-    return status == record::PointStatus::ok || status == record::PointStatus::oom ||
-           status == record::PointStatus::index_limit;
-}
 
 Resumption make_resumption(const ResultsFile& former, const plan::Plan& plan) { return Matching(former, plan).run(); }
 

@@ -10,10 +10,6 @@
 
 namespace pb::report {
 
-/// True for ok, oom and index_limit: measuring again would give the same result. Points with failed, interrupted or
-/// skipped run again.
-[[nodiscard]] bool is_finished(record::PointStatus status);
-
 struct Resumption {
     std::vector<bool> finished;       // for each point of the plan
     std::vector<RecordedPoint> kept;  // the finished points, in the order of the file

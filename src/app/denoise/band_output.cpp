@@ -21,15 +21,9 @@ int64_t channels_of_weights(const config::PointSettings& settings) {
     }
 }
 
-}  // namespace
-
-std::vector<std::string> find_band_groups(const image::ImageInfo& info, const std::string& bands,
-                                          const config::PointSettings& settings) {
-    if (bands != "auto") return band_groups(num_bands(info), bands == "1" ? 1 : 3);
-    if (info.channels == 1 || info.channels == 3) return {};
-    return band_groups(info.channels, channels_of_weights(settings));
-}
-
+/// Returns the groups of `num_bands` bands in the form of image.bands: single bands, or groups of three ("1-3", "4-6").
+/// The last group of three overlaps the one before if the number is not a multiple of three. Throws UsageError for
+/// groups of three when there are fewer than three bands.
 std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     if (num_bands < size)
         throw UsageError(fmt::format(
@@ -42,7 +36,17 @@ std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     return groups;
 }
 
+/// Counts all channels of a file, including alpha.
 int64_t num_bands(const image::ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
+
+}  // namespace
+
+std::vector<std::string> find_band_groups(const image::ImageInfo& info, const std::string& bands,
+                                          const config::PointSettings& settings) {
+    if (bands != "auto") return band_groups(num_bands(info), bands == "1" ? 1 : 3);
+    if (info.channels == 1 || info.channels == 3) return {};
+    return band_groups(info.channels, channels_of_weights(settings));
+}
 
 BandOutput::BandOutput(run::OpenImage original)
     : original_(std::move(original)),

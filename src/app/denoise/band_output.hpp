@@ -17,14 +17,6 @@ namespace pb::app {
 [[nodiscard]] std::vector<std::string> find_band_groups(const image::ImageInfo& info, const std::string& bands,
                                                         const config::PointSettings& settings);
 
-/// Returns the groups of `num_bands` bands in the form of image.bands: single bands, or groups of three ("1-3", "4-6").
-/// The last group of three overlaps the one before if the number is not a multiple of three. Throws UsageError for
-/// groups of three when there are fewer than three bands.
-[[nodiscard]] std::vector<std::string> band_groups(int64_t num_bands, int64_t size);
-
-/// Counts all channels of a file, including alpha.
-[[nodiscard]] int64_t num_bands(const image::ImageInfo& info);
-
 class BandOutput {
   public:
     /// Makes an image like that of the file.

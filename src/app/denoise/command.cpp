@@ -15,7 +15,6 @@
 #include "run/launch.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <iterator>
 

@@ -12,8 +12,6 @@
 
 namespace pb::app {
 
-// The passes of `denoise` over one image: one, or several for pages and groups of bands.
-
 /// How many passes were computed again in part.
 struct CheckCounts {
     int64_t passes = 0;  // those that were verified at all
@@ -41,8 +39,6 @@ struct ImagePasses {
         return summaries.emplace_back(measure::summarise(trace));
     }
 };
-
-// Formats the line that `denoise` prints about an image.
 
 /// Returns "in.png -> out.png: 40x36 px (height x width), dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why
 /// there is no output. The non-empty `notes` follow, then a note on visible seams.

@@ -1,6 +1,5 @@
 #include "app/denoise/inputs.hpp"
 
-#include "base/handle.hpp"
 #include "base/user_paths.hpp"
 #include "run/agreement.hpp"
 

@@ -5,8 +5,6 @@
 #include "run/pipeline/batch_queue.hpp"
 #include "run/point/engine_cache.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 

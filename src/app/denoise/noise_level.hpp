@@ -9,16 +9,15 @@
 
 namespace pb::app {
 
-// Reads the option --sigma of `denoise`: a noise level in [0,1], or in the units of the samples if --range is given.
-
 /// A noise level as given: a share of the range of the samples, or a value in their units.
 struct NoiseLevel {
     double value = 0;
     bool in_units = false;
 };
 
-/// Accepts "0.1" and "25/255". With a range, plain numbers are in the units of the samples and quotients are a share of
-/// the range; without one, both are in [0,1]. Throws UsageError that names the option.
+/// Reads the option --sigma of `denoise`. Accepts "0.1" and "25/255". With a range, plain numbers are in the units of
+/// the samples and quotients are a share of the range; without one, both are in [0,1]. Throws UsageError that names the
+/// option.
 [[nodiscard]] NoiseLevel parse_sigma(const std::string& text, bool has_range);
 
 /// Returns `level` in [0,1] units. Throws UsageError when it is outside the limits of the networks.
@@ -31,14 +30,12 @@ struct NoiseLevel {
 /// Returns "range -300:4700".
 [[nodiscard]] std::string range_text(const image::SampleRange& range);
 
-// Examines the central part of an image file, at most 2048 pixels a side, before `denoise` works on it.
-
-/// Describes the samples of a float file when they lie so far outside [0,1] that noise cannot explain it; otherwise
-/// empty.
+/// Describes the samples in the centre of a float file, at most 2048 pixels a side, when they lie so far outside [0,1]
+/// that noise cannot explain it; otherwise empty.
 [[nodiscard]] std::string range_note(const config::ImageSettings& image, run::ImageSource& source);
 
-/// Returns the standard deviation of the noise, in [0,1]. Throws UsageError with the file's name when it cannot be
-/// estimated, for example when `note`, the range_note() of the file, is not empty.
+/// Returns the standard deviation of the noise in the same part of a file, in [0,1]. Throws UsageError with the file's
+/// name when it cannot be estimated, for example when `note`, the range_note() of the file, is not empty.
 [[nodiscard]] double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                     const std::string& note);
 

@@ -1,6 +1,8 @@
 #include "app/denoise/results.hpp"
 
+#include "app/session.hpp"
 #include "app/terminal.hpp"
+#include "measure/verdict.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +21,7 @@ namespace {
 // Ranks send the fields that `judge` uses as text. These two separators never occur in a reason.
 constexpr char kEndOfReason = '\x1f', kEndOfSummary = '\x1e';
 
-std::string to_text(const std::vector<measure::Summary>& summaries) {
+std::string summaries_text(const std::vector<measure::Summary>& summaries) {
     std::string text;
     for (const measure::Summary& summary : summaries) {
         text += fmt::format("{} {} {} {} ", static_cast<int>(summary.status), static_cast<int>(summary.validity),
@@ -30,7 +32,7 @@ std::string to_text(const std::vector<measure::Summary>& summaries) {
     return text;
 }
 
-void add_from_text(const std::string& text, std::vector<measure::Summary>& summaries) {
+void add_summaries(const std::string& text, std::vector<measure::Summary>& summaries) {
     std::istringstream all(text);
     for (std::string one; std::getline(all, one, kEndOfSummary);) {
         std::istringstream fields(one);
@@ -46,22 +48,19 @@ void add_from_text(const std::string& text, std::vector<measure::Summary>& summa
     }
 }
 
-}  // namespace
-
+/// Applies judge_images to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0
+/// gets the reasons; all ranks get the exit code.
 measure::ImageVerdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine) {
-    const auto texts = world.gather(to_text(mine));
+    const auto texts = world.gather(summaries_text(mine));
     measure::ImageVerdict images;
     if (world.is_root()) {
         std::vector<measure::Summary> all;
-        for (const std::string& text : texts) add_from_text(text, all);
+        for (const std::string& text : texts) add_summaries(text, all);
         images = measure::judge_images(std::move(all));
     }
-    ExitCode& code = images.verdict.exit_code;
-    code = static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+    images.verdict.exit_code = code_of_root(world, images.verdict.exit_code);
     return images;
 }
-
-namespace {
 
 // Ranks send a result as "job is_written is_interrupted .. bytes\n" and the lines, because names of files may contain
 // any character.
@@ -110,9 +109,9 @@ std::string checks_line(const std::vector<ImageResult>& all) {
     for (const ImageResult& each : all) sum += each.checks;
     if (sum.passes_checked == sum.passes) return "";
     return fmt::format(
-        "verified: {} of {} passes over an image or page, by {} window{} computed again; the others by their tiles and "
+        "verified: {} of {} passes over an image or page, by {} computed again; the others by their tiles and "
         "samples (--verify 1: every pass)",
-        sum.passes_checked, sum.passes, sum.windows, sum.windows == 1 ? "" : "s");
+        sum.passes_checked, sum.passes, report::counted(sum.windows, "window"));
 }
 
 std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& counts) {
@@ -121,14 +120,13 @@ std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& 
     };
     const size_t written = count(&ImageResult::is_written), interrupted = count(&ImageResult::is_interrupted);
     const size_t named = counts.to_do + counts.kept;
-    std::string line = fmt::format("{} image{}: {} denoised, {} failed", named, named == 1 ? "" : "s", written,
+    std::string line = fmt::format("{}: {} denoised, {} failed", report::counted(named, "image"), written,
                                    all.size() - written - interrupted);
     if (interrupted > 0) line += fmt::format(", {} interrupted", interrupted);
     if (all.size() < counts.to_do) line += fmt::format(", {} not begun", counts.to_do - all.size());
     if (counts.kept > 0) line += fmt::format(", {} there already", counts.kept);
     if (counts.passed_over > 0)
-        line += fmt::format("; {} other file{} in the folders passed over", counts.passed_over,
-                            counts.passed_over == 1 ? "" : "s");
+        line += fmt::format("; {} in the folders passed over", report::counted(counts.passed_over, "other file"));
     if (const std::string groups = groups_text(all); !groups.empty()) line += "; " + groups;
     return line;
 }

@@ -6,7 +6,6 @@
 #include "app/denoise/progress.hpp"
 #include "comm/communicator.hpp"
 #include "measure/summary.hpp"
-#include "measure/verdict.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -16,15 +15,6 @@
 #include <vector>
 
 namespace pb::app {
-
-// Gives one verdict on images that ranks worked on separately.
-
-/// Applies judge_images to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0
-/// gets the reasons; all ranks get the exit code.
-[[nodiscard]] measure::ImageVerdict judge_all(const comm::Communicator& world,
-                                              const std::vector<measure::Summary>& mine);
-
-// Collects what the ranks of `denoise` did with the images, and prints it in the order of the images.
 
 struct ImageResult {
     size_t job = 0;  // index of the image

@@ -121,7 +121,7 @@ ExitCode graver(ExitCode a, ExitCode b) {
 }
 
 measure::Verdict verdict_of(const fs::path& launch_folder) {
-    const fs::path file = launch_folder / "results.jsonl";
+    const fs::path file = launch_folder / report::kResultsName;
     std::error_code ignored;
     if (!fs::exists(file, ignored)) return {measure::Validity::failed, {"it left no results"}, {}};
     const auto results = report::load_results(file);
@@ -184,8 +184,7 @@ void print_end(const StudyLaunches& options, int64_t started, const measure::Ver
     fmt::print("{}\n", report::verdict_line(verdict));
 }
 
-}  // namespace
-
+/// Throws UsageError when this process was started as a rank, and when the folder holds other results.
 void check_can_launch(const StudyLaunches& options) {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
         if (std::getenv(name) != nullptr)
@@ -194,8 +193,8 @@ void check_can_launch(const StudyLaunches& options) {
                             "without mpirun: patchbench run STUDY --launches {} --launcher \"mpirun -n 4\"",
                             options.count, options.count));
     std::error_code ignored;
-    if (fs::exists(options.folder / "results.jsonl", ignored))
-        throw UsageError((options.folder / "results.jsonl").string() +
+    if (fs::exists(options.folder / report::kResultsName, ignored))
+        throw UsageError((options.folder / report::kResultsName).string() +
                          ": results of a study without launches are there; choose another folder with --out");
     if (const fs::path more = report::launch_folder(options.folder, options.count + 1); fs::exists(more, ignored))
         throw UsageError(more.string() +
@@ -203,6 +202,8 @@ void check_can_launch(const StudyLaunches& options) {
                          "one's; remove it, or choose another folder with --out");
 }
 
+/// Returns the command of one launch: the launcher, this program, and its arguments without those about launches, plus
+/// the folder of the launch.
 std::vector<std::string> launch_command(const StudyLaunches& options, int64_t launch,
                                         const std::vector<std::string>& arguments, const std::string& program) {
     std::vector<std::string> command = words_of(options.launcher);
@@ -217,6 +218,8 @@ std::vector<std::string> launch_command(const StudyLaunches& options, int64_t la
     command.insert(command.end(), {"--out", report::launch_folder(options.folder, launch).string()});
     return command;
 }
+
+}  // namespace
 
 ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) {
     check_can_launch(options);

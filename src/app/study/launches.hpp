@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace pb::app {
 
@@ -18,15 +17,6 @@ struct StudyLaunches {
     std::filesystem::path folder;  // holds a folder for each launch
     bool is_verbose = false;       // a launch prints all; else a line each, and what it printed is in its output.txt
 };
-
-/// Throws UsageError when this process was started as a rank, and when the folder holds other results.
-void check_can_launch(const StudyLaunches& options);
-
-/// Returns the command of one launch: the launcher, this program, and its arguments without those about launches, plus
-/// the folder of the launch.
-[[nodiscard]] std::vector<std::string> launch_command(const StudyLaunches& options, int64_t launch,
-                                                      const std::vector<std::string>& arguments,
-                                                      const std::string& program);
 
 /// Runs the launches and prints their combined result. A launch with wrong arguments (exit code 2) or a signal ends the
 /// series. Returns the most serious exit code.

@@ -62,6 +62,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// `run` prints the table of a plan of more points only with --verbose.
+constexpr size_t kMostPlanned = 12;
+
 /// Returns the device setting that all points share. If they differ, returns automatic.
 config::DeviceChoice common_device(const config::Config& config) {
     const config::DeviceChoice first = config.points.front().device;
@@ -165,7 +168,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     run::together(world, [&] {
         if (record) code = record->finish();
     });
-    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+    return code_of_root(world, code);
 }
 
 }  // namespace

@@ -12,8 +12,6 @@
 
 namespace pb::app {
 
-// Loads a study for `run`, `bench` and `plan`.
-
 /// Calls load_config, then read_measured_calls. Throws UsageError.
 [[nodiscard]] config::Config load_study(const StudyArguments& arguments);
 
@@ -23,11 +21,7 @@ void read_measured_calls(config::Config& config);
 /// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
 [[nodiscard]] plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model);
 
-// Runs a study on all ranks and reports it: what `run` and `bench` share.
-
-/// `run` prints the table of a plan of more points only with --verbose.
-inline constexpr size_t kMostPlanned = 12;
-
+/// A study that `run` or `bench` measures.
 struct StudyRun {
     std::function<config::Config()> load;                                // on each rank; throws UsageError
     std::function<std::filesystem::path(const config::Config&)> folder;  // on the root, when the plan is made

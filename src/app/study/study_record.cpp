@@ -94,10 +94,6 @@ void check_changes(const std::vector<std::string>& changes, const fs::path& file
     print_timed("resumed with --force although changed since:\n  " + list);
 }
 
-const plan::Topology& topology_of(const report::ResultsFile& results, const report::RecordedPoint& point) {
-    return results.sessions[static_cast<size_t>(point.session)].environment.topology;
-}
-
 /// Makes the verdict INVALID when the sessions had different environments: their points do not compare.
 void rate_sessions(const report::ResultsFile& results, bool strict, measure::Verdict& verdict) {
     for (size_t i = 1; i < results.sessions.size(); ++i) {
@@ -109,13 +105,6 @@ void rate_sessions(const report::ResultsFile& results, bool strict, measure::Ver
         if (strict && verdict.exit_code == ExitCode::ok) verdict.exit_code = ExitCode::not_comparable;
         return;
     }
-}
-
-std::vector<measure::Summary> summaries_of(const report::ResultsFile& results) {
-    std::vector<measure::Summary> summaries;
-    summaries.reserve(results.points.size());
-    for (const auto& point : results.points) summaries.push_back(point.summary);
-    return summaries;
 }
 
 /// A study of more points prints neither ranks nor FOM lines without --verbose.
@@ -131,7 +120,7 @@ std::string ranks_text(const report::ResultsFile& results, std::vector<measure::
     for (size_t i = 0; i < summaries.size(); ++i) {
         if (summaries[i].status != record::PointStatus::ok) continue;
         summaries[i].label = labels[i];
-        text += report::ranks_table(summaries[i], topology_of(results, results.points[i]), width) + "\n";
+        text += report::ranks_table(summaries[i], results.topology_of(results.points[i]), width) + "\n";
     }
     return text;
 }
@@ -164,9 +153,9 @@ plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
 }
 
 StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment)
-    : options_(std::move(options)), file_(options_.folder / "results.jsonl") {
+    : options_(std::move(options)), file_(options_.folder / report::kResultsName) {
     make_folder(options_.folder);
-    for (const char* name : {"results.jsonl", "results.csv", "figures.txt", "report.html"})
+    for (const char* name : {report::kResultsName, "results.csv", "figures.txt", "report.html"})
         require_not_input(options_.folder / name, options_.study);
     lock_.emplace(options_.folder);
     const auto former = options_.resume ? load_former(file_) : std::nullopt;
@@ -212,7 +201,7 @@ void StudyRecord::add(const record::PointTrace& trace) {
 void StudyRecord::print(const report::ResultsFile& results, const measure::StudySummary& study,
                         const measure::Verdict& verdict, bool files_written) const {
     std::FILE* out = text_stream(options_);
-    const auto summaries = summaries_of(results);
+    const auto summaries = results.summaries();
     const bool is_detailed = options_.verbose || summaries.size() <= kMostDetailed || !files_written;
     report::TextSize size{.width = terminal_width(out)};
     if (!is_detailed) size.most = kMostListed;
@@ -232,9 +221,8 @@ void StudyRecord::print(const report::ResultsFile& results, const measure::Study
 ExitCode StudyRecord::finish() {
     progress_.reset();
     report::ResultsFile results = report::load_results(file_);
-    std::stable_sort(results.points.begin(), results.points.end(),
-                     [](const auto& a, const auto& b) { return a.summary.index < b.summary.index; });
-    const auto summaries = summaries_of(results);
+    std::ranges::stable_sort(results.points, {}, [](const auto& point) { return point.summary.index; });
+    const auto summaries = results.summaries();
     measure::Verdict verdict = measure::judge(summaries, options_.strict);
     rate_sessions(results, options_.strict, verdict);
     const measure::StudySummary study = report::summarise_results(results);

@@ -17,8 +17,7 @@
 
 namespace pb::app {
 
-// Allows only one run at a time to write into a folder. A second run would mix its lines with those of the first.
-
+/// Allows only one run at a time to write into a folder. A second run would mix its lines with those of the first.
 class FolderLock {
   public:
     /// Locks the folder until destruction or until the process ends in any way. Throws UsageError when another process
@@ -31,9 +30,6 @@ class FolderLock {
   private:
     int descriptor_ = -1;
 };
-
-// Writes the outputs of a study: results.jsonl, point by point while it runs; at the end the tables, FOM lines, CSV and
-// verdict, made from the contents of that file. Exists on the root only.
 
 /// Returns the points of `plan` that `to_do` marks (see StudyRecord).
 [[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);

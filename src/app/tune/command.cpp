@@ -1,3 +1,5 @@
+// patchbench tune IMAGE: finds the fastest way to denoise an image on this machine, and writes it as a file of settings
+// that `run` and `denoise --config` take.
 #include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/options.hpp"
@@ -28,6 +30,9 @@ namespace pb::app {
 
 namespace {
 
+namespace fs = std::filesystem;
+
+/// What the file holds, which `run` takes as a study of one point and `denoise` with --config.
 constexpr const char* kKeys[] = {"network",      "weights",          "trained_sigma", "engine",    "device",
                                  "dtype",        "threads",          "patch",         "halo",      "batch",
                                  "ranks",        "memory_limit_mib", "image.path",    "image.raw", "image.range",
@@ -47,8 +52,8 @@ std::string quoted(const std::string& text) {
     return all + '"';
 }
 
-}  // namespace
-
+/// YAML with the settings that decide what a point does, after `remarks`, one comment line each. Texts are quoted, so
+/// that any path can be read back.
 std::string tuned_config(const config::PointSettings& settings, const std::vector<std::string>& remarks) {
     std::string text;
     for (const std::string& remark : remarks) text += "# " + without_controls(remark, ' ') + "\n";
@@ -60,13 +65,6 @@ std::string tuned_config(const config::PointSettings& settings, const std::vecto
     }
     return text;
 }
-
-// patchbench tune IMAGE: finds the fastest way to denoise an image on this machine, and writes it as a file of settings
-// that `run` and `denoise --config` take.
-
-namespace {
-
-namespace fs = std::filesystem;
 
 struct TuneArguments {
     std::string image;
@@ -104,11 +102,11 @@ TuneTask task_of(const TuneArguments& arguments) {
 }
 
 std::vector<std::string> remarks_of(const TuneResult& result, const measure::TuningTrial& best) {
+    const Extent crop = measure::tuning_crop(result.image, best.edge);
     return {fmt::format("patchbench tune: fastest of {} candidates, found in {:.0f} s", result.trials.size(),
                         result.seconds),
             fmt::format("the image in {:.3g} s (by a crop of {} x {} pixels), {:.3f} dB of PSNR lost against fp32",
-                        *best.job_s, std::min(best.edge, result.image.h), std::min(best.edge, result.image.w),
-                        std::max(0.0, best.psnr_loss_db.value_or(0))),
+                        *best.job_s, crop.h, crop.w, std::max(0.0, best.psnr_loss_db.value_or(0))),
             "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};
 }
 
@@ -163,7 +161,7 @@ ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     run::together(world, [&] {
         if (world.is_root()) code = finish_tune(result, task, arguments.output);
     });
-    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+    return code_of_root(world, code);
 }
 
 void add_tune_options(CLI::App& command, TuneArguments& a) {

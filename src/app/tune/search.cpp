@@ -103,9 +103,7 @@ class Search {
     }
 
   private:
-    [[nodiscard]] int64_t pixels_of(int64_t edge) const {
-        return std::min(edge, result_.image.h) * std::min(edge, result_.image.w);
-    }
+    [[nodiscard]] int64_t pixels_of(int64_t edge) const { return measure::tuning_crop(result_.image, edge).pixels(); }
 
     /// Plans a point on the centre of the image, `edge` pixels a side at most; none: on all of it. Collective.
     plan::Point plan_point(const config::PointSettings& settings, std::optional<int64_t> edge) {
@@ -116,8 +114,9 @@ class Search {
 
     plan::Point plan_here(config::PointSettings settings, std::optional<int64_t> edge) {
         if (edge) {
-            settings.image.crop_height = std::min(*edge, result_.image.h);
-            settings.image.crop_width = std::min(*edge, result_.image.w);
+            const Extent crop = measure::tuning_crop(result_.image, *edge);
+            settings.image.crop_height = crop.h;
+            settings.image.crop_width = crop.w;
         }
         const auto facts_of = [&](const config::ImageSettings& image) {
             if (!facts_) facts_ = run::source_facts(image);
@@ -189,9 +188,9 @@ class Search {
         if (num_due == 0) return true;
         const std::optional<double> reference_db = measure_reference(edge);
         if (!reference_db) return false;
+        const Extent crop = measure::tuning_crop(result_.image, edge);
         if (world_.is_root())
-            print_text(stderr, "patchbench: {} candidates on {} x {} pixels\n", num_due,
-                       std::min(edge, result_.image.h), std::min(edge, result_.image.w));
+            print_text(stderr, "patchbench: {} candidates on {} x {} pixels\n", num_due, crop.h, crop.w);
         for (size_t next = 0; next < num_due && !is_over_; ++next) {
             measure::TuningTrial none;
             measure::TuningTrial& trial = world_.is_root() ? result_.trials[due[next]] : none;

@@ -1,4 +1,4 @@
-// The parts of `tune`: the candidates, the search on all ranks, and the file that it writes.
+// The parts of `tune`: the candidates, and the search on all ranks.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -10,21 +10,16 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace pb::app {
-
-// The candidates of `tune`: engines and precisions that this machine has, with patches, halos and batches.
 
 /// Plans a point on the whole image. Throws UsageError where it is impossible.
 using PlanWhole = std::function<plan::Point(const config::PointSettings&)>;
 
+/// The candidates: engines and precisions that this machine has, with patches, halos and batches.
 /// `base`: the planned point of the settings that all candidates share; its halo is the one that was found for `halo:
 /// auto`, tried beside the exact one.
 [[nodiscard]] measure::TuningTrials make_candidates(const plan::Point& base, const PlanWhole& plan_whole);
-
-// Drives the search of `tune` on all ranks: measures candidates on crops of the image, in the order that
-// measure/tuning.hpp decides on the root.
 
 struct TuneTask {
     config::PointSettings settings;  // of the image; what is searched has no meaning
@@ -40,13 +35,8 @@ struct TuneResult {
     std::string signal;  // what ended the search before its time; empty: nothing did
 };
 
+/// Measures candidates on crops of the image, in the order that measure/tuning.hpp decides on the root.
 /// Collective. Throws AgreedError for what the user must correct, and where nothing fits into the memory limit.
 [[nodiscard]] TuneResult search(const TuneTask& task, const comm::Communicator& world, const plan::Topology& topology);
-
-// The file that `tune` writes: settings that `run` takes as a study of one point and `denoise` with --config.
-
-/// YAML with the settings that decide what a point does, after `remarks`, one comment line each. Texts are quoted, so
-/// that any path can be read back.
-[[nodiscard]] std::string tuned_config(const config::PointSettings& settings, const std::vector<std::string>& remarks);
 
 }  // namespace pb::app

@@ -172,12 +172,17 @@ Assignment parse_override(const std::string& text) {
     return read;
 }
 
-}  // namespace
-
-Assignments load_stated(const std::filesystem::path& file) {
+StudyFile read_study(const std::filesystem::path& file) {
     YamlText yaml(file.string());
     StudyFile study = StudyReader(yaml).file(yaml.parse(read_yaml_file(file)));
     resolve_paths(file.parent_path(), study);
+    return study;
+}
+
+}  // namespace
+
+Assignments load_stated(const std::filesystem::path& file) {
+    StudyFile study = read_study(file);
     const bool is_one = study.study.groups.empty() && study.presets.empty();
     if (!is_one || expand_study(study, {}).points.size() > 1)
         throw UsageError(file.string() +
@@ -187,9 +192,7 @@ Assignments load_stated(const std::filesystem::path& file) {
 }
 
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
-    YamlText yaml(file.string());
-    StudyFile study = StudyReader(yaml).file(yaml.parse(read_yaml_file(file)));
-    resolve_paths(file.parent_path(), study);
+    StudyFile study = read_study(file);
     if (!file.stem().string().starts_with('.')) study.name = file.stem().string();
     Assignments replacements;
     for (const std::string& text : overrides) replacements.push_back(parse_override(text));

@@ -14,10 +14,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <initializer_list>
 #include <optional>
 #include <sstream>
-#include <string_view>
 
 namespace pb::config {
 
@@ -27,13 +25,6 @@ constexpr size_t kMaxFileBytes = 1 << 20;
 constexpr size_t kMaxTextBytes = 4096;
 constexpr int64_t kMaxRangeEnd = int64_t{1} << 53;
 const std::vector<std::string> kRangeKeys{"from", "to", "step", "factor"};
-
-/// Concatenates the parts.
-std::string joined(std::initializer_list<std::string_view> parts) {
-    std::string all;
-    for (const std::string_view part : parts) all += part;
-    return all;
-}
 
 /// Records where the last document starts and ignores its contents.
 class DocumentStart final : public YAML::EventHandler {
@@ -60,10 +51,6 @@ std::optional<YAML::Mark> find_second_document(const std::string& text) {
     DocumentStart start;
     parser.HandleNextDocument(start);
     return parser.HandleNextDocument(start) ? std::optional(start.mark) : std::nullopt;
-}
-
-bool is_printable(const std::string& text) {
-    return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 }  // namespace
@@ -112,7 +99,7 @@ PlacedText YamlText::scalar(const YAML::Node& node, const std::string& key) {
     if (!node.IsScalar())
         fail(node.Mark(), key + ": must be a single value here, not a " + (node.IsMap() ? "map" : "list"));
     if (node.Scalar().size() > kMaxTextBytes) fail(node.Mark(), key + ": the value is longer than 4096 bytes");
-    if (!is_printable(node.Scalar())) fail(node.Mark(), key + ": the value holds control characters");
+    if (has_controls(node.Scalar())) fail(node.Mark(), key + ": the value holds control characters");
     return {node.Scalar(), place(node.Mark())};
 }
 
@@ -131,15 +118,14 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
         const std::string word = key_of(entry.first, "", seen);
         if (std::find(kRangeKeys.begin(), kRangeKeys.end(), word) == kRangeKeys.end()) {
             const std::string nearest = nearest_word(word, kRangeKeys);
-            fail(entry.first.Mark(),
-                 joined({key, ": a range has from, to and step or factor, not '", word,
-                         nearest.empty() ? "'" : "'; did you mean '", nearest, nearest.empty() ? "" : "'?"}));
+            fail(entry.first.Mark(), fmt::format("{}: a range has from, to and step or factor, not '{}'{}", key, word,
+                                                 nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
         }
-        const PlacedText text = scalar(entry.second, joined({key, ".", word}));
+        const PlacedText text = scalar(entry.second, key + "." + word);
         try {
             parse_setting(text.text, numbers[word]);
         } catch (const UsageError& error) {
-            fail(entry.second.Mark(), joined({key, ", ", word, ": ", error.what()}));
+            fail(entry.second.Mark(), fmt::format("{}, {}: {}", key, word, error.what()));
         }
     }
     const auto refuse = [&](const std::string& why) { fail(range.Mark(), key + ": " + why); };

@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 namespace pb::measure {
 
@@ -20,13 +18,7 @@ constexpr double kTellingDifference = 4.6;
 // With fewer points, the correction for small samples outweighs the data.
 constexpr size_t kTellingPoints = 8;
 
-std::string text_of(const char* format, double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
-std::string percent(double ratio) { return text_of("%.1f", 100 * ratio) + " %"; }
+std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
 
 void compare_forms(BatchFit& fit) {
     if (!fit.falling || !fit.rising || !fit.falling->aicc || !fit.rising->aicc) {
@@ -36,13 +28,13 @@ void compare_forms(BatchFit& fit) {
     const double gain = *fit.falling->aicc - *fit.rising->aicc;
     const bool enough = fit.rising->fitted.size() >= kTellingPoints;
     const char* better = gain > 0 ? "with" : "without";
-    fit.comparison = std::string("AICc is smaller by ") + text_of("%.1f", std::abs(gain)) + " " + better +
-                     " the term d b; root mean square residual " + percent(fit.rising->rms_residual) + " with it, " +
-                     percent(fit.falling->rms_residual) + " without: ";
+    fit.comparison = fmt::format(
+        "AICc is smaller by {:.1f} {} the term d b; root mean square residual {} with it, {} without: ", std::abs(gain),
+        better, percent(fit.rising->rms_residual), percent(fit.falling->rms_residual));
     if (!enough) {
         fit.comparison += fmt::format("{} batches cannot tell, 8 or more can", fit.rising->fitted.size());
     } else if (std::abs(gain) < kTellingDifference) {
-        fit.comparison += "the data cannot tell (below " + text_of("%.1f", kTellingDifference) + ")";
+        fit.comparison += fmt::format("the data cannot tell (below {:.1f})", kTellingDifference);
     } else {
         fit.better = gain > 0 ? BetterForm::rising : BetterForm::falling;
         fit.comparison += gain > 0 ? "the time rises again, and the data can tell" : "no rise that the data can tell";

@@ -13,9 +13,6 @@
 
 namespace pb::measure {
 
-// Analyses a sweep over batches: the fastest batch, the smallest that is about as fast, and the form of T(b). It does
-// not choose a point. recommendation.hpp does, from seams and memory as well. Pure.
-
 enum class BetterForm : uint8_t { falling, rising, undecided };
 
 constexpr auto enum_names(BetterForm) {
@@ -36,8 +33,6 @@ struct BatchFit {
 
 /// Throws Error when there are no times, and for times that `fit_batch_curve` refuses.
 [[nodiscard]] BatchFit fit_batches(const std::vector<BatchTime>& times);
-
-// Fits the peak memory over the batch, peak = base + per_window * batch, and predicts the largest batch. Pure.
 
 struct BatchPeak {
     int64_t batch = 1;

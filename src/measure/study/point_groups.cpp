@@ -76,33 +76,6 @@ std::string label_without(const plan::Point& point, Keys but_for) {
     return label;
 }
 
-}  // namespace
-
-std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, std::string_view but_for) {
-    return group_points(traces, Keys(&but_for, 1));
-}
-
-std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, Keys but_for) {
-    std::vector<PointGroup> groups;
-    std::map<std::string, size_t> known;
-    std::map<std::string, int> uses;
-    for (size_t i = 0; i < traces.size(); ++i) {
-        const plan::Point& point = traces[i].point;
-        const std::string shared = identity(point, but_for);
-        const auto [group, is_new] = known.emplace(shared, groups.size());
-        if (is_new) {
-            groups.push_back({key_of(shared), label_without(point, but_for), {}});
-            ++uses[groups.back().label];
-        }
-        groups[group->second].members.push_back(i);
-    }
-    for (auto& group : groups)
-        if (uses[group.label] > 1) group.label += fmt::format(" (point {})", traces[group.members.front()].point.index);
-    return groups;
-}
-
-namespace {
-
 bool is_drawable(const Summary& summary) {
     return summary.status == record::PointStatus::ok && summary.pipeline_s.has_value();
 }
@@ -149,6 +122,29 @@ std::vector<size_t> by_batch(const PointGroup& line, const std::vector<size_t>& 
 }
 
 }  // namespace
+
+std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, std::string_view but_for) {
+    return group_points(traces, Keys(&but_for, 1));
+}
+
+std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, Keys but_for) {
+    std::vector<PointGroup> groups;
+    std::map<std::string, size_t> known;
+    std::map<std::string, int> uses;
+    for (size_t i = 0; i < traces.size(); ++i) {
+        const plan::Point& point = traces[i].point;
+        const std::string shared = identity(point, but_for);
+        const auto [group, is_new] = known.emplace(shared, groups.size());
+        if (is_new) {
+            groups.push_back({key_of(shared), label_without(point, but_for), {}});
+            ++uses[groups.back().label];
+        }
+        groups[group->second].members.push_back(i);
+    }
+    for (auto& group : groups)
+        if (uses[group.label] > 1) group.label += fmt::format(" (point {})", traces[group.members.front()].point.index);
+    return groups;
+}
 
 std::vector<BatchPanel> find_batch_panels(const std::vector<record::PointTrace>& traces,
                                           const std::vector<Summary>& summaries, const plan::Topology& topology) {

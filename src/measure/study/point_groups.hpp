@@ -17,9 +17,6 @@
 
 namespace pb::measure {
 
-// Groups the points of a study that differ in one setting only, or in a few. Only this file decides which points belong
-// together.
-
 /// Settings that say how the image is cut and fed. They may differ between the points from which one is recommended.
 inline constexpr std::array<std::string_view, 6> kCutting{"patch", "halo", "batch", "last_batch", "slots", "overlap"};
 
@@ -39,9 +36,6 @@ struct PointGroup {
                                                    std::span<const std::string_view> but_for);
 [[nodiscard]] std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces,
                                                    std::string_view but_for);
-
-// Finds the points of a study that belong together in a chart: a line over the batch, or alternatives side by side.
-// Pure.
 
 /// Points that are equal in all but some settings.
 struct PointSet {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <limits>
 #include <set>
 #include <string>
@@ -39,12 +38,6 @@ struct Candidate {
 };
 
 using Candidates = std::vector<Candidate>;
-
-std::string text_of(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.2g", value);
-    return text.data();
-}
 
 /// The tolerance applies before the output is rounded to its sample type. The seam error includes that rounding, so
 /// both are added.
@@ -114,7 +107,7 @@ class Group {
         }
         const Candidate& best = best_of(qualified_);
         recommendation_.point = best.summary->index;
-        recommendation_.point_label = unique_label(*best.summary);
+        recommendation_.point_label = unique_label(*best.summary, summaries_);
         recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
         return recommendation_;
     }
@@ -156,19 +149,13 @@ class Group {
         if (count(Standing::not_reached) > 0)
             return fmt::format("not finished: {} of {} points are still to be measured (--resume)",
                                count(Standing::not_reached), recommendation_.points.size());
-        add(Standing::seams_show, "with visible seams (seam error from " + text_of(least_seam_) + " on, above " +
-                                      text_of(tolerance_) + "): take a larger halo");
+        add(Standing::seams_show,
+            fmt::format("with visible seams (seam error from {:.2g} on, above {:.2g}): take a larger halo", least_seam_,
+                        tolerance_));
         say(num_hidden_, "with a halo whose seams show at another patch");
         add(Standing::not_compared, "whose seams were not compared with full context");
         add(Standing::not_valid, "not VALID, or not verified");
         return "no point qualifies: " + text;
-    }
-
-    /// Returns the label as the tables show it: points with equal labels get their index as a suffix.
-    [[nodiscard]] std::string unique_label(const Summary& summary) const {
-        const auto same = std::count_if(summaries_.begin(), summaries_.end(),
-                                        [&](const Summary& other) { return other.label == summary.label; });
-        return same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
     }
 
     const std::vector<Summary>& summaries_;

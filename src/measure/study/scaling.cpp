@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace pb::measure {
@@ -21,11 +22,7 @@ struct RankedPoint {
     const Summary& summary;
 };
 
-double sum_of(const std::vector<double>& samples) {
-    double total = 0;
-    for (const double sample : samples) total += sample;
-    return total;
-}
+double sum_of(const std::vector<double>& samples) { return std::accumulate(samples.begin(), samples.end(), 0.0); }
 
 /// Returns the seconds that `rank` waited for the slowest rank in each repetition.
 std::vector<double> waiting_of(const record::PointTrace& trace, const record::RankTrace& rank) {

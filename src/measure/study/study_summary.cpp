@@ -116,13 +116,10 @@ class Summariser {
     void add_search(const PointGroup& group, size_t member) {
         const record::PointTrace& trace = traces_[member];
         if (!trace.batch_search) return;
-        LargestBatch largest{summaries_[member].index,
-                             group.label,
-                             *trace.batch_search,
-                             memory_limit_of(trace.point, topology_),
-                             {},
-                             {},
-                             {}};
+        LargestBatch largest{.point = summaries_[member].index,
+                             .label = group.label,
+                             .search = *trace.batch_search,
+                             .limit_mib = memory_limit_of(trace.point, topology_)};
         std::vector<BatchPeak> doublings;
         for (const auto& tried : largest.search.tries) {
             if (!tried.fits) break;

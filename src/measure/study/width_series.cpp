@@ -1,7 +1,6 @@
 #include "measure/study/width_series.hpp"
 
 #include "measure/study/point_groups.hpp"
-#include "plan/whole_image.hpp"
 
 #include "patchbench/base/error.hpp"
 

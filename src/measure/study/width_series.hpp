@@ -5,7 +5,6 @@
 #include "measure/study/point_groups.hpp"
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace pb::measure {

@@ -1,9 +1,10 @@
 #include "report/export/csv.hpp"
 
 #include "config/text.hpp"
-#include "report/export/named_points.hpp"
 #include "report/export/study_columns.hpp"
 #include "report/metrics.hpp"
+
+#include <fmt/format.h>
 
 #include <cctype>
 #include <cmath>
@@ -30,26 +31,6 @@ std::string line_of(const CsvRow& row, Pick pick) {
     return line + "\n";
 }
 
-}  // namespace
-
-std::string csv_of(const CsvRow& header, const std::vector<CsvRow>& rows) {
-    std::string text = line_of(header, [](const auto& cell) { return cell.first; });
-    for (const auto& row : rows) text += line_of(row, [](const auto& cell) { return cell.second; });
-    return text;
-}
-
-std::string number_cell(const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? config::format_setting(*value) : "";
-}
-
-namespace {
-
-std::string joined(const std::vector<std::string>& parts) {
-    std::string all;
-    for (const auto& part : parts) all += (all.empty() ? "" : "; ") + part;
-    return all;
-}
-
 /// Adds the unit to the name: "patch" in px becomes patch_px. A range such as [0,1] is not added, and neither is a unit
 /// that the name already ends with.
 std::string column_of(const config::FieldName& field) {
@@ -68,7 +49,7 @@ void add_identity(const record::PointTrace& trace, const measure::Summary& summa
                            {"label", label},
                            {"status", std::string(name_of(summary.status))},
                            {"validity", std::string(name_of(summary.validity))},
-                           {"reasons", joined(summary.reasons)},
+                           {"reasons", fmt::format("{}", fmt::join(summary.reasons, "; "))},
                            {"measurements", std::to_string(record::num_measurements(trace))},
                            {"reduction", trace.reduction},
                            {"weights_source", trace.weights_source},
@@ -108,15 +89,23 @@ CsvRow row_of(const NamedPoint& point, CsvStyle style) {
 
 }  // namespace
 
-std::string csv_text(std::span<const ResultsFile> files, CsvStyle style) {
-    if (style == CsvStyle::frameworks) return frameworks_text(files);
-    std::vector<CsvRow> rows;
-    for (const auto& point : named_points(files)) rows.push_back(row_of(point, style));
+std::string csv_of(const std::vector<NamedPoint>& points, bool has_files, const RowOf& row_of) {
     ResultsFile none;
     none.sessions.emplace_back();
     const RecordedPoint nothing;
-    const NamedPoint empty{files.size() > 1 ? "file" : "", "", &none, &nothing};
-    return csv_of(row_of(empty, style), rows);
+    const CsvRow header = row_of({has_files ? "file" : "", "", &none, &nothing});
+    std::string text = line_of(header, [](const auto& cell) { return cell.first; });
+    for (const auto& point : points) text += line_of(row_of(point), [](const auto& cell) { return cell.second; });
+    return text;
+}
+
+std::string number_cell(const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? config::format_setting(*value) : "";
+}
+
+std::string csv_text(std::span<const ResultsFile> files, CsvStyle style) {
+    if (style == CsvStyle::frameworks) return frameworks_text(files);
+    return csv_of(named_points(files), files.size() > 1, [&](const auto& point) { return row_of(point, style); });
 }
 
 }  // namespace pb::report

@@ -2,10 +2,12 @@
 // `patchbench report --csv`.
 #pragma once
 
+#include "report/export/named_points.hpp"
 #include "report/results/results_file.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,24 +16,23 @@
 
 namespace pb::report {
 
-// Writes a table as RFC 4180 text, from rows that name their cells.
-
-/// Pairs of column and cell, in order. The header is the columns of a row without values, so header and rows always
-/// agree.
+/// Pairs of column and cell, in order.
 using CsvRow = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the header and the rows; lines end with \n.
-[[nodiscard]] std::string csv_of(const CsvRow& header, const std::vector<CsvRow>& rows);
+/// Makes the row of a point, also of one without values.
+using RowOf = std::function<CsvRow(const NamedPoint&)>;
 
-// A number becomes the shortest text that reads back as the same number. It becomes empty when it is absent, NaN or
+/// Returns a row for each point, below the columns of a point without values: so header and rows always agree. Lines
+/// end with \n. `has_files`: points of several files, which each row names.
+[[nodiscard]] std::string csv_of(const std::vector<NamedPoint>& points, bool has_files, const RowOf& row_of);
+
+/// A number becomes the shortest text that reads back as the same number. It becomes empty when it is absent, NaN or
 // infinite.
 [[nodiscard]] std::string number_cell(const std::optional<double>& value);
 template <class Integer>
 [[nodiscard]] std::string integer_cell(const std::optional<Integer>& value) {
     return value ? std::to_string(*value) : "";
 }
-
-// Writes points as a table for spreadsheets and data frames: results.csv and `patchbench report --csv`.
 
 /// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
 /// reproduces, for scripts that read those columns (docs/reading-results.md explains each). frameworks: the columns of

@@ -3,6 +3,8 @@
 #include "report/export/exports.hpp"
 #include "report/export/named_points.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace pb::report {
@@ -22,12 +24,12 @@ constexpr ExportFormat kFormats[] = {
 std::span<const ExportFormat> export_formats() { return kFormats; }
 
 const ExportFormat& find_export_format(std::string_view name) {
-    std::string known;
+    std::vector<std::string_view> known;
     for (const auto& format : kFormats) {
         if (name == format.name) return format;
-        known += (known.empty() ? "" : " | ") + std::string(format.name);
+        known.emplace_back(format.name);
     }
-    throw UsageError("'" + std::string(name) + "' is none of: " + known);
+    throw UsageError(fmt::format("'{}' is none of: {}", name, fmt::join(known, " | ")));
 }
 
 std::vector<std::string> left_out_of_exports(std::span<const ResultsFile> files) {

@@ -1,8 +1,8 @@
 // Declares the export formats. Each one is in the file of its name.
 #pragma once
 
+#include "record/json.hpp"
 #include "report/metrics.hpp"
-#include "report/results/json_values.hpp"
 #include "report/results/results_file.hpp"
 
 #include <span>

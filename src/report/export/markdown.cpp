@@ -28,10 +28,6 @@ std::vector<record::PointTrace> traces_of(const std::vector<NamedPoint>& points)
     return traces;
 }
 
-std::string counted(size_t count, const char* noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 /// Lists the loaded libraries: "torch 2.11.0, cudnn 9.19.0". A long text is cut at its first comma.
 std::string libraries_text(const record::Environment& environment) {
     std::vector<std::string> all;

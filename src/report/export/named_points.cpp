@@ -20,7 +20,7 @@ std::vector<std::string> words_of(const fs::path& file) {
     std::vector<std::string> words;
     for (fs::path above = whole.parent_path(); above.has_filename(); above = above.parent_path())
         words.push_back(above.filename().string());
-    if (whole.filename() != "results.jsonl" || words.empty()) words.insert(words.begin(), whole.stem().string());
+    if (whole.filename() != kResultsName || words.empty()) words.insert(words.begin(), whole.stem().string());
     return words;
 }
 
@@ -31,21 +31,7 @@ std::string joined(const std::vector<std::string>& words, size_t depth) {
     return name;
 }
 
-/// Sorts the points by their index. In a resumed study they are in the order in which they were measured.
-std::vector<const RecordedPoint*> in_order(const ResultsFile& file) {
-    std::vector<const RecordedPoint*> points;
-    points.reserve(file.points.size());
-    for (const auto& point : file.points) points.push_back(&point);
-    std::stable_sort(points.begin(), points.end(),
-                     [](const auto* a, const auto* b) { return a->summary.index < b->summary.index; });
-    return points;
-}
-
 }  // namespace
-
-const plan::Topology& NamedPoint::topology() const {
-    return file->sessions.at(static_cast<size_t>(recorded->session)).environment.topology;
-}
 
 std::vector<std::string> source_names(std::span<const fs::path> files) {
     std::vector<std::vector<std::string>> words;
@@ -75,7 +61,7 @@ std::vector<std::string> source_names(std::span<const ResultsFile> files) {
 }
 
 std::vector<NamedPoint> named_points(const ResultsFile& file) {
-    const auto points = in_order(file);
+    const auto points = file.in_order();
     std::vector<measure::Summary> summaries;
     summaries.reserve(points.size());
     for (const auto* point : points) summaries.push_back(point->summary);

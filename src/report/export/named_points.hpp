@@ -21,7 +21,7 @@ struct NamedPoint {
     [[nodiscard]] const measure::Summary& summary() const { return recorded->summary; }
     [[nodiscard]] const record::PointTrace& trace() const { return recorded->trace; }
     /// Returns the topology of the session that measured the point.
-    [[nodiscard]] const plan::Topology& topology() const;
+    [[nodiscard]] const plan::Topology& topology() const { return file->topology_of(*recorded); }
 };
 
 /// Returned points refer to the files, which must outlive them.

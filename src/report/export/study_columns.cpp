@@ -103,20 +103,6 @@ void add_steps(const NamedPoint& point, CsvRow& row) {
                          number_cell(point.summary().stage_s[static_cast<size_t>(stage)]));
 }
 
-}  // namespace
-
-CsvRow reference_row(const NamedPoint& point) {
-    CsvRow row;
-    add_identity(point, row);
-    add_batch_study(point, row);
-    add_shape_study(point, row);
-    add_memory(point, row);
-    add_steps(point, row);
-    return row;
-}
-
-namespace {
-
 /// Latency in seconds, CPU in percent, memory in MiB.
 using Figures = std::array<std::optional<double>, 3>;
 constexpr std::array kFrameworkHeadings{"Latency (seconds)", "CPU Usage (%)", "Memory Usage (MB)"};
@@ -157,17 +143,23 @@ CsvRow frameworks_row(const NamedPoint& point, const Figures& least) {
 
 }  // namespace
 
+CsvRow reference_row(const NamedPoint& point) {
+    CsvRow row;
+    add_identity(point, row);
+    add_batch_study(point, row);
+    add_shape_study(point, row);
+    add_memory(point, row);
+    add_steps(point, row);
+    return row;
+}
+
 std::string frameworks_text(std::span<const ResultsFile> files) {
-    const auto points = named_points(files);
+    auto points = named_points(files);
     std::map<std::string, Figures> least;
     for (const auto& point : points) lower_to(least[group_of(point)], figures_of(point));
-    std::vector<CsvRow> rows;
-    for (const auto& point : points)
-        if (point.summary().pipeline_s) rows.push_back(frameworks_row(point, least[group_of(point)]));
-    ResultsFile none;
-    none.sessions.emplace_back();
-    const RecordedPoint nothing;
-    return csv_of(frameworks_row({files.size() > 1 ? "file" : "", "", &none, &nothing}, {}), rows);
+    std::erase_if(points, [](const NamedPoint& point) { return !point.summary().pipeline_s; });
+    return csv_of(points, files.size() > 1,
+                  [&](const NamedPoint& point) { return frameworks_row(point, least[group_of(point)]); });
 }
 
 }  // namespace pb::report

@@ -9,12 +9,8 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <fstream>
 #include <iterator>
-#include <span>
 #include <string_view>
 
 // The page without its data. page.cmake makes it.
@@ -45,10 +41,6 @@ std::string in_script(const std::string& json) {
     text.reserve(json.size());
     for (const char c : json) c == '<' ? text += "\\u003c" : text += c;
     return text;
-}
-
-std::string dump(const record::Json& value) {
-    return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
 }
 
 record::Json metrics_json() {
@@ -107,8 +99,8 @@ void add_images(const ResultsFile& results, const std::string& id, record::Json&
 /// `summary` holds the figures that follow from several points. The page draws them and does not compute them.
 std::string file_json(const ResultsFile& results, const record::Json& summary, const std::string& id,
                       const std::string& name) {
-    std::string text = R"({"id":)" + dump(record::Json(id)) + R"(,"name":)" + dump(record::Json(name)) +
-                       R"(,"summary":)" + dump(summary) + R"(,"lines":[)";
+    std::string text = R"({"id":)" + line_of(record::Json(id)) + R"(,"name":)" + line_of(record::Json(name)) +
+                       R"(,"summary":)" + line_of(summary) + R"(,"lines":[)";
     const char* separator = "\n";
     for (const std::string_view line : results.lines()) {
         text.append(separator).append(line);
@@ -131,13 +123,26 @@ std::string html_text(const std::vector<fs::path>& results) {
         files += (files.empty() ? "" : ",\n") +
                  file_json(recorded, summary, id, names[static_cast<size_t>(&file - results.data())]);
     }
-    const std::string data = R"({"files":[)" + files + R"(],"metrics":)" + dump(metrics_json()) + R"(,"settings":)" +
-                             dump(settings_table()) + R"(,"images":)" + dump(images) + "}";
+    const std::string data = R"({"files":[)" + files + R"(],"metrics":)" + line_of(metrics_json()) + R"(,"settings":)" +
+                             line_of(settings_table()) + R"(,"images":)" + line_of(images) + "}";
     const size_t mark = page().find(kDataMark);
     require(mark != std::string_view::npos, "the report's page has no place for its data");
     std::string text(page().substr(0, mark));
     text += in_script(data);
     return text += page().substr(mark + kDataMark.size());
+}
+
+std::string base64_of(std::string_view bytes) {
+    static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const auto byte_at = [&](size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U; };
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (size_t i = 0; i < bytes.size(); i += 3) {
+        const unsigned group = byte_at(i) << 16 | byte_at(i + 1) << 8 | byte_at(i + 2);
+        for (int shift = 18; shift >= 0; shift -= 6) text += kDigits[group >> shift & 63];
+    }
+    for (size_t missing = (3 - bytes.size() % 3) % 3, i = 1; i <= missing; ++i) text[text.size() - i] = '=';
+    return text;
 }
 
 void write_html(const std::vector<fs::path>& results, const fs::path& file) { write_whole(file, html_text(results)); }

@@ -1,17 +1,12 @@
 // Writes a StudySummary as JSON.
+#include "record/json_writer.hpp"
 #include "report/results/json_values.hpp"
 
 namespace pb::report {
 
 namespace {
 
-template <class Value>
-record::Json optional(const std::optional<Value>& value) {
-    if constexpr (std::is_integral_v<Value>)
-        return value ? record::Json(*value) : record::Json(nullptr);
-    else
-        return value ? record::number(*value) : record::Json(nullptr);
-}
+record::Json whole(const std::optional<int64_t>& value) { return value ? record::Json(*value) : record::Json(nullptr); }
 
 record::Json low(const std::optional<Interval>& interval) {
     return interval ? record::number(interval->low) : record::Json(nullptr);
@@ -32,7 +27,7 @@ record::Json curve_json(const std::optional<measure::BatchCurve>& curve) {
             {"batches", record::array_of(curve->fitted, [](const auto& time) { return record::Json(time.batch); })},
             {"residuals", record::array_of(curve->residuals, [](double residual) { return record::number(residual); })},
             {"rms_residual", record::number(curve->rms_residual)},
-            {"aicc", optional(curve->aicc)},
+            {"aicc", record::number(curve->aicc)},
             {"line", record::array_of(curve->line,
                                       [](const measure::CurvePoint& point) {
                                           return record::Json{{"batch", record::number(point.batch)},
@@ -81,31 +76,31 @@ record::Json memory_json(const measure::BatchMemory& memory) {
                                                                  {"peak_mib", record::number(sample.peak.peak_mib)}};
                                          })},
             {"fit", fit_json(memory.fit)},
-            {"limit_mib", optional(memory.limit_mib)},
-            {"predicted_batch", optional(memory.predicted_batch)}};
+            {"limit_mib", record::number(memory.limit_mib)},
+            {"predicted_batch", whole(memory.predicted_batch)}};
 }
 
 record::Json largest_json(const measure::LargestBatch& largest) {
     return {{"point", largest.point},
             {"label", largest.label},
-            {"search", json_of(largest.search)},
-            {"limit_mib", optional(largest.limit_mib)},
+            {"search", record::json_from(largest.search)},
+            {"limit_mib", record::number(largest.limit_mib)},
             {"fit", fit_json(largest.fit)},
-            {"predicted_batch", optional(largest.predicted_batch)},
-            {"prediction_error", optional(largest.prediction_error)}};
+            {"predicted_batch", whole(largest.predicted_batch)},
+            {"prediction_error", record::number(largest.prediction_error)}};
 }
 
 record::Json variant_json(const measure::Variant& point) {
     return {{"point", point.point},
             {"variant", point.variant},
-            {"speedup", optional(point.speedup)},
+            {"speedup", record::number(point.speedup)},
             {"speedup_low", low(point.range)},
             {"speedup_high", high(point.range)},
-            {"forward_speedup", optional(point.forward_speedup)},
-            {"memory_ratio", optional(point.memory_ratio)},
-            {"max_difference", optional(point.max_difference)},
+            {"forward_speedup", record::number(point.forward_speedup)},
+            {"memory_ratio", record::number(point.memory_ratio)},
+            {"max_difference", record::number(point.max_difference)},
             {"every_window", point.every_window},
-            {"psnr_loss_db", optional(point.psnr_loss_db)}};
+            {"psnr_loss_db", record::number(point.psnr_loss_db)}};
 }
 
 record::Json group_json(const measure::VariantGroup& group) {
@@ -114,11 +109,11 @@ record::Json group_json(const measure::VariantGroup& group) {
             {"base",
              {{"point", group.base},
               {"variant", group.base_variant},
-              {"pipeline_s", optional(group.base_pipeline_s)},
+              {"pipeline_s", record::number(group.base_pipeline_s)},
               {"low_s", low(group.base_interval)},
               {"high_s", high(group.base_interval)},
-              {"patches_per_s", optional(group.base_patches_per_s)},
-              {"peak_mib", optional(group.base_peak_mib)}}},
+              {"patches_per_s", record::number(group.base_patches_per_s)},
+              {"peak_mib", record::number(group.base_peak_mib)}}},
             {"points", record::array_of(group.points, variant_json)},
             {"fastest", group.fastest}};
 }
@@ -126,8 +121,56 @@ record::Json group_json(const measure::VariantGroup& group) {
 record::Json recommendation_json(const measure::Recommendation& recommendation) {
     return {{"label", recommendation.label},
             {"points", recommendation.points},
-            {"point", optional(recommendation.point)},
+            {"point", whole(recommendation.point)},
             {"why", recommendation.reason}};
+}
+
+record::Json parts_json(const measure::ScalingPoint& point) {
+    record::Json parts = record::Json::object();
+    for (const auto& [name, part] : point.parts) parts[name] = record::number(part);
+    return parts;
+}
+
+record::Json waiting_json(const measure::ScalingPoint& point) {
+    return record::array_of(point.waiting, [](const measure::RankWaiting& each) {
+        return record::Json{{"rank", each.rank}, {"waiting_s", record::number(each.waiting_s)}};
+    });
+}
+
+record::Json scaling_point_json(const measure::ScalingPoint& point) {
+    return {{"point", point.point},
+            {"num_ranks", point.num_ranks},
+            {"pipeline_s", record::number(point.pipeline_s)},
+            {"low_s", low(point.pipeline_range)},
+            {"high_s", high(point.pipeline_range)},
+            {"speedup", record::number(point.speedup)},
+            {"speedup_low", low(point.speedup_range)},
+            {"speedup_high", high(point.speedup_range)},
+            {"ideal", record::number(point.ideal)},
+            {"bound", record::number(point.bound)},
+            {"efficiency", record::number(point.efficiency)},
+            {"efficiency_low", low(point.efficiency_range)},
+            {"efficiency_high", high(point.efficiency_range)},
+            {"efficiency_bound", record::number(point.efficiency_bound)},
+            {"of_bound", record::number(point.of_bound)},
+            {"simulated_s", record::number(point.simulated_s)},
+            {"beyond_bound", record::number(point.beyond_bound)},
+            {"overhead_per_window_s", record::number(point.overhead_per_window_s)},
+            {"between_s", record::number(point.between_s)},
+            {"host_cores", record::number(point.host_cores)},
+            {"cpu_per_patch_s", record::number(point.cpu_per_patch_s)},
+            {"host_peak_mib", record::number(point.host_peak_mib)},
+            {"parts", parts_json(point)},
+            {"ranks", waiting_json(point)},
+            {"binding", point.binding}};
+}
+
+record::Json scaling_json(const measure::Scaling& scaling) {
+    return {{"kind", name_of(scaling.kind)},
+            {"label", scaling.label},
+            {"simulated", scaling.simulated},
+            {"points", record::array_of(scaling.points, scaling_point_json)},
+            {"warnings", scaling.warnings}};
 }
 
 }  // namespace
@@ -139,8 +182,7 @@ record::Json json_of(const measure::StudySummary& study) {
                      {"batch_memory", record::array_of(study.batch_memory, memory_json)},
                      {"largest_batches", record::array_of(study.largest_batches, largest_json)},
                      {"variants", record::array_of(study.variants, group_json)},
-                     {"scalings", record::array_of(study.scalings,
-                                                   [](const measure::Scaling& scaling) { return json_of(scaling); })}};
+                     {"scalings", record::array_of(study.scalings, scaling_json)}};
     add_findings(study, all);
     return all;
 }

@@ -7,6 +7,7 @@
 #include "report/metrics.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace pb::report {
 
@@ -20,22 +21,20 @@ record::Json::json_pointer place_of(const config::FieldName& field) {
     return record::Json::json_pointer(path);
 }
 
-}  // namespace
+// Settings as JSON values of their own type: a number where there is one, else a text.
 
-record::Json setting_value(const std::string& value) { return value; }
-record::Json setting_value(int64_t value) { return value; }
-record::Json setting_value(uint64_t value) { return value; }
-record::Json setting_value(double value) { return value; }
-record::Json setting_value(bool value) { return value; }
+template <class Value>
+record::Json setting_value(const Value& value) {
+    if constexpr (std::is_arithmetic_v<Value>)
+        return value;
+    else
+        return config::format_setting(value);
+}
 
 record::Json setting_value(const config::HaloSetting& value) {
     if (value.kind == config::HaloSetting::Kind::pixels) return value.pixels;
     return config::format_setting(value);
 }
-
-record::Json setting_value(const config::NetworkSetting& value) { return config::format_setting(value); }
-
-record::Json setting_value(const config::EngineSetting& value) { return config::format_setting(value); }
 
 record::Json setting_value(const config::CountSetting& value) {
     if (!value.is_automatic()) return value.count;
@@ -51,24 +50,6 @@ record::Json setting_value(const config::BatchSetting& value) {
     if (!value.is_open()) return value.count;
     return config::format_setting(value);
 }
-
-record::Json settings_json(const config::PointSettings& settings) {
-    record::Json all;
-    config::point_fields(settings, [&](const config::FieldName& field, const auto& value) {
-        all[place_of(field)] = setting_value(value);
-    });
-    return all;
-}
-
-record::Json settings_json(const config::StudySettings& settings) {
-    record::Json all;
-    config::study_fields(settings, [&](const config::FieldName& field, const auto& value) {
-        all[place_of(field)] = setting_value(value);
-    });
-    return all;
-}
-
-namespace {
 
 record::Json point_json(const plan::Point& point) {
     record::Json all = settings_json(point.settings);
@@ -90,9 +71,21 @@ record::Json summary_json(const measure::Summary& summary) {
 
 }  // namespace
 
-record::Json json_of(const record::Environment& environment) { return record::json_from(environment); }
+record::Json settings_json(const config::PointSettings& settings) {
+    record::Json all;
+    config::point_fields(settings, [&](const config::FieldName& field, const auto& value) {
+        all[place_of(field)] = setting_value(value);
+    });
+    return all;
+}
 
-record::Json json_of(const record::BatchSearch& search) { return record::json_from(search); }
+record::Json settings_json(const config::StudySettings& settings) {
+    record::Json all;
+    config::study_fields(settings, [&](const config::FieldName& field, const auto& value) {
+        all[place_of(field)] = setting_value(value);
+    });
+    return all;
+}
 
 record::Json json_of(const record::PointTrace& trace, const measure::Summary& summary) {
     record::Json line{{"type", "point"},
@@ -110,6 +103,10 @@ record::Json json_of(const measure::Verdict& verdict) {
     return {{"verdict", name_of(verdict.validity)},
             {"reasons", verdict.reasons},
             {"exit_code", static_cast<int>(verdict.exit_code)}};
+}
+
+std::string line_of(const record::Json& value) {
+    return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
 }
 
 }  // namespace pb::report

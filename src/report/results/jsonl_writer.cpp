@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
+#include "record/json_writer.hpp"
 #include "report/results/json_values.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -24,11 +25,6 @@
 namespace pb::report {
 
 namespace {
-
-/// Returns one line. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes.
-std::string line_of(const record::Json& value) {
-    return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
-}
 
 /// Writes all of `text`. Returns false and leaves errno set when the system refuses.
 bool write_all(int descriptor, std::string_view text) {
@@ -69,7 +65,7 @@ std::filesystem::path move_aside(const std::filesystem::path& file) {
 }
 
 std::string resume_line(const record::Environment& environment) {
-    return line_of(record::Json{{"type", "resume"}, {"environment", json_of(environment)}});
+    return line_of(record::Json{{"type", "resume"}, {"environment", record::json_from(environment)}});
 }
 
 JsonlWriter::JsonlWriter(std::filesystem::path file, const config::StudySettings& study,
@@ -79,7 +75,7 @@ JsonlWriter::JsonlWriter(std::filesystem::path file, const config::StudySettings
     try {
         write_line(line_of(record::Json{{"type", "study"},
                                         {"schema_version", kResultsSchemaVersion},
-                                        {"environment", json_of(environment)},
+                                        {"environment", record::json_from(environment)},
                                         {"config", settings_json(study)}}));
     } catch (...) {
         ::close(descriptor_);

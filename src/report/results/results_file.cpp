@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <system_error>
@@ -153,14 +154,15 @@ class Reader {
     std::string place_;
 };
 
+/// The results.jsonl in a study's folder; any other name is returned unchanged.
+std::filesystem::path results_in(const std::filesystem::path& name) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(name, ignored) ? name / kResultsName : name;
+}
+
 }  // namespace
 
 ResultsFile load_results(const std::filesystem::path& file) { return Reader(file).read(); }
-
-std::filesystem::path results_in(const std::filesystem::path& name) {
-    std::error_code ignored;
-    return std::filesystem::is_directory(name, ignored) ? name / "results.jsonl" : name;
-}
 
 std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch) {
     return folder / fmt::format("launch-{}", launch);
@@ -170,12 +172,31 @@ std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name
     std::error_code ignored;
     std::vector<std::filesystem::path> launches;
     for (int64_t i = 1; std::filesystem::is_directory(launch_folder(name, i), ignored); ++i)
-        launches.push_back(launch_folder(name, i) / "results.jsonl");
+        launches.push_back(launch_folder(name, i) / kResultsName);
     if (launches.empty()) return {results_in(name)};
     if (std::filesystem::exists(results_in(name), ignored))
         throw UsageError(name.string() +
                          ": holds launches and a results.jsonl beside them; name the one that is meant");
     return launches;
+}
+
+const plan::Topology& ResultsFile::topology_of(const RecordedPoint& point) const {
+    return sessions.at(static_cast<size_t>(point.session)).environment.topology;
+}
+
+std::vector<const RecordedPoint*> ResultsFile::in_order() const {
+    std::vector<const RecordedPoint*> all;
+    all.reserve(points.size());
+    for (const auto& point : points) all.push_back(&point);
+    std::ranges::stable_sort(all, {}, [](const RecordedPoint* point) { return point->summary.index; });
+    return all;
+}
+
+std::vector<measure::Summary> ResultsFile::summaries() const {
+    std::vector<measure::Summary> all;
+    all.reserve(points.size());
+    for (const auto& point : points) all.push_back(point.summary);
+    return all;
 }
 
 std::vector<std::string_view> ResultsFile::lines() const {

@@ -18,8 +18,9 @@
 
 namespace pb::report {
 
-// Reads a text file line by line and limits the length of a line.
+inline constexpr const char* kResultsName = "results.jsonl";  // in the folder of a study
 
+/// Reads a text file line by line and limits the length of a line.
 class LineReader {
   public:
     static constexpr size_t kMaxLineBytes = size_t{256} << 20;
@@ -44,9 +45,6 @@ class LineReader {
     size_t position_ = 0;
     int64_t number_ = 0;
 };
-
-// Reads results.jsonl, for the end of a run, `--resume`, `compare` and the reports. A file is untrusted: reading it
-// gives a value or an error with file:line, whatever the file holds.
 
 struct RecordedPoint {
     record::PointTrace trace;  // settings missing in an older file have their default; notes are in summary
@@ -78,6 +76,12 @@ struct ResultsFile {
     std::string torn;                   // an incomplete last line of a killed writer: not a point
 
     [[nodiscard]] const record::Environment& environment() const { return sessions.front().environment; }
+    /// Returns the topology of the session that measured the point.
+    [[nodiscard]] const plan::Topology& topology_of(const RecordedPoint& point) const;
+    /// Returns the points in the order of the plan. In a resumed study they are in the order in which they were
+    /// measured.
+    [[nodiscard]] std::vector<const RecordedPoint*> in_order() const;
+    [[nodiscard]] std::vector<measure::Summary> summaries() const;
     /// Returns what a reader should know: a torn last line, a missing end. Empty when the file is complete.
     [[nodiscard]] std::vector<std::string> remarks() const;
     /// Returns the lines as written, without a torn one: each session's line with its points, then the study summary
@@ -90,12 +94,9 @@ struct ResultsFile {
 /// MiB, lines in the wrong order, another schema. An empty file and a file whose only line is torn are errors as well.
 [[nodiscard]] ResultsFile load_results(const std::filesystem::path& file);
 
-/// Returns the results.jsonl in a study's folder; any other name is returned unchanged.
-[[nodiscard]] std::filesystem::path results_in(const std::filesystem::path& name);
-
-/// Returns the results files that a name stands for, in order. The folder of `run --launches` gives the file of each
-/// launch (launch-1, launch-2, ..); other names are as in `results_in`. Throws UsageError where a folder holds results
-/// of both kinds.
+/// Returns the results files that a name stands for, in order: those of the launches (launch-1, launch-2, ..) in the
+/// folder of `run --launches`, the results.jsonl in the folder of a study; any other name stands for itself. Throws
+/// UsageError where a folder holds results of both kinds.
 [[nodiscard]] std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name);
 
 /// Returns the folder of the n-th launch, counted from 1.

@@ -22,11 +22,8 @@ std::string one_word(std::string text) {
 
 std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries) {
     std::vector<std::string> labels;
-    for (const auto& summary : summaries) {
-        const auto same = [&](const measure::Summary& other) { return other.label == summary.label; };
-        const bool collides = std::count_if(summaries.begin(), summaries.end(), same) > 1;
-        labels.push_back(collides ? fmt::format("{}#{}", summary.label, summary.index) : summary.label);
-    }
+    labels.reserve(summaries.size());
+    for (const auto& summary : summaries) labels.push_back(measure::unique_label(summary, summaries));
     return labels;
 }
 

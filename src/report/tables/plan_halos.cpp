@@ -61,27 +61,6 @@ std::string exchange_lines(const plan::Point& point, const std::optional<plan::L
     return link && !is_alone ? text + time_text(point, *link, rank_tflops) : text;
 }
 
-}  // namespace
-
-std::string exchanged_formula_of(const plan::Point& point, double weights) {
-    const auto [maps, in_out] = plan::slab_bytes(point);
-    return fmt::format(
-        "    {}, halo exchanged, slabs of {} x {}: {:.1f} MiB of weights + {:.1f} MiB of maps with their border rows + "
-        "{:.1f} MiB of the slab's input and output\n",
-        point.settings.network.name(), rows_text(point), plan::tile_grid(point).padded().w, weights / kMiB,
-        static_cast<double>(maps) / kMiB, static_cast<double>(in_out) / kMiB);
-}
-
-std::string exchange_text(const plan::Plan& plan, const std::optional<plan::Link>& link,
-                          std::optional<double> rank_tflops) {
-    std::string text;
-    for (const plan::Point& point : plan.points)
-        if (point.refusal.empty() && plan::is_exchanged(point)) text += exchange_lines(point, link, rank_tflops);
-    return text.empty() ? "" : "Slabs and border rows (halo: exchanged), by point\n" + text;
-}
-
-namespace {
-
 /// The choice, where one was made before a search.
 std::string verdict_of(const plan::Point& point, const plan::ContextWay& way) {
     if (!way.obstacle.empty()) return way.obstacle;
@@ -104,15 +83,30 @@ std::vector<std::string> row_of(const plan::Point& point, const plan::ContextWay
 
 }  // namespace
 
+std::string exchanged_formula_of(const plan::Point& point, double weights) {
+    const auto [maps, in_out] = plan::slab_bytes(point);
+    return fmt::format(
+        "    {}, halo exchanged, slabs of {} x {}: {:.1f} MiB of weights + {:.1f} MiB of maps with their border rows + "
+        "{:.1f} MiB of the slab's input and output\n",
+        point.settings.network.name(), rows_text(point), plan::tile_grid(point).padded().w, weights / kMiB,
+        static_cast<double>(maps) / kMiB, static_cast<double>(in_out) / kMiB);
+}
+
+std::string exchange_text(const plan::Plan& plan, const std::optional<plan::Link>& link,
+                          std::optional<double> rank_tflops) {
+    std::string text;
+    for (const plan::Point& point : plan.points)
+        if (point.refusal.empty() && plan::is_exchanged(point)) text += exchange_lines(point, link, rank_tflops);
+    return text.empty() ? "" : "Slabs and border rows (halo: exchanged), by point\n" + text;
+}
+
 std::string context_table(const plan::Plan& plan, const TextSize& size) {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("#");
     table.add_column("halo: auto weighs", left);
-    table.add_column("arithmetic/\nuseful");
-    table.add_column("predicted\npeak MiB");
-    table.add_column("pixels", left);
-    table.add_column("choice", left);
+    table.add_columns({"arithmetic/\nuseful", "predicted\npeak MiB"});
+    table.add_columns({"pixels", "choice"}, left);
     bool is_any = false;
     for (const plan::Point& point : plan.points) {
         if (!plan::is_weighed(point)) continue;

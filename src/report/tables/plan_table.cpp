@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 
 namespace pb::report {
 
@@ -73,12 +72,10 @@ TextTable make_plan_table(const PlanColumns& columns) {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("#");
-    for (const char* heading : {"point", "image\n(h x w x c)", "device"}) table.add_column(heading, left);
-    for (const char* heading :
-         {"ranks", "window\npx", "windows", "batches\na rank", "patches\na rank", "processed/\nuseful"})
-        table.add_column(heading);
+    table.add_columns({"point", "image\n(h x w x c)", "device"}, left);
+    table.add_columns({"ranks", "window\npx", "windows", "batches\na rank", "patches\na rank", "processed/\nuseful"});
     if (columns.arithmetic) table.add_column("arithmetic/\nuseful");
-    for (const char* heading : {"predicted\npeak MiB", "TFLOP"}) table.add_column(heading);
+    table.add_columns({"predicted\npeak MiB", "TFLOP"});
     if (columns.rank_tflops) table.add_column("predicted\ns");
     return table;
 }
@@ -129,8 +126,7 @@ std::string carried_formula_of(const plan::Point& point, double weights) {
     const std::string strips = point.strip_columns ? " in " + plan::strips_text(point) : "";
     return fmt::format(
         "    {}, halo carried, bands of {} x {}{}: {:.1f} MiB of weights + {:.1f} MiB of rows, whatever the height + "
-        "{:.1f} "
-        "MiB of a band's input and output\n",
+        "{:.1f} MiB of a band's input and output\n",
         point.settings.network.name(), band.h, band.w, strips, weights / kMiB, static_cast<double>(rows) / kMiB,
         static_cast<double>(in_out) / kMiB);
 }
@@ -144,9 +140,9 @@ std::string cropped_formula_of(const plan::Point& point, const plan::PeakParts& 
     const auto prediction = plan::predict(point);
     const double peak = prediction ? prediction->peak_mib * kMiB : parts.peak(pixels, 1);
     return fmt::format(
-        "    {}, {} window{} of {} x {} cropped to what the core needs: {:.1f} MiB of weights + {:.1f} MiB of maps + "
+        "    {}, {} of {} x {} cropped to what the core needs: {:.1f} MiB of weights + {:.1f} MiB of maps + "
         "{:.1f} MiB of input and output\n",
-        point.settings.network.name(), batch, batch == 1 ? "" : "s", window.h, window.w, parts.weights / kMiB,
+        point.settings.network.name(), counted(batch, "window"), window.h, window.w, parts.weights / kMiB,
         (peak - parts.weights - in_out) / kMiB, in_out / kMiB);
 }
 
@@ -159,38 +155,12 @@ std::string formula_of(const plan::Point& point) {
     if (parts.crop) return cropped_formula_of(point, parts);
     const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
-    return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),
-                       name_of(settings.dtype), name_of(settings.layout), point.source.channels,
-                       point.source.channels == 1 ? "" : "s", parts.weights / kMiB, parts.in_out_per_pixel, in_flight,
-                       peaks_text(parts.forward));
+    return fmt::format("    {}, {}, {}, {}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),
+                       name_of(settings.dtype), name_of(settings.layout), counted(point.source.channels, "channel"),
+                       parts.weights / kMiB, parts.in_out_per_pixel, in_flight, peaks_text(parts.forward));
 }
 
 constexpr size_t kFewNotes = 3;  // below the heading of a long plan
-
-/// Notes with the numbers of their points. Equal notes appear once.
-class NumberedNotes {
-  public:
-    void add(const std::string& note, int64_t point) {
-        auto known = std::find_if(notes_.begin(), notes_.end(), [&](const auto& each) { return each.text == note; });
-        if (known == notes_.end()) known = notes_.insert(known, {note, {}});
-        known->points.push_back(std::to_string(point));
-    }
-
-    /// A line each, as far as `size` goes.
-    [[nodiscard]] std::string text(const TextSize& size) const {
-        std::vector<std::string> lines;
-        lines.reserve(notes_.size());
-        for (const auto& [note, points] : notes_) lines.push_back(fmt::format("{}: {}", few_names(points), note));
-        return first_lines(lines, size);
-    }
-
-  private:
-    struct Note {
-        std::string text;
-        std::vector<std::string> points;
-    };
-    std::vector<Note> notes_;
-};
 
 }  // namespace
 
@@ -209,8 +179,7 @@ std::string prediction_text(const plan::Plan& plan) {
     return fmt::format(
         "How it is predicted, from the layers of the networks\n"
         "  peak MiB of a rank in the engine's allocator: weights + input and output of the batches in flight + the "
-        "larger "
-        "of two moments\n  of a forward call, at full extent and at the deepest layers; pixels = batch x window"
+        "larger of two moments\n  of a forward call, at full extent and at the deepest layers; pixels = batch x window"
         "{}\n{}"
         "  TFLOP: 2 x multiply-accumulates a pixel x pixels processed, halo and repeated windows included{}\n",
         gpu ? "; on a GPU a batch holds its samples, too, and cuDNN's scratch memory comes on top" : "",
@@ -220,20 +189,21 @@ std::string prediction_text(const plan::Plan& plan) {
 std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops, const TextSize& size) {
     const PlanColumns columns{std::any_of(plan.points.begin(), plan.points.end(), plan::is_cropped), rank_tflops};
     TextTable table = make_plan_table(columns);
-    NumberedNotes notes;
+    Remarks notes;  // by the numbers of their points
     bool open = false;
     const bool is_short = plan.points.size() > size.most;
     for (const auto& point : plan.points) {
         if (!is_short) table.add_row(row_of(point, columns));
         open = open || (point.refusal.empty() && (!point.halo || !point.batch));
-        if (!point.refusal.empty()) notes.add("refused: " + point.refusal, point.index);
-        for (const auto& note : point.notes) notes.add(note, point.index);
+        if (!point.refusal.empty()) notes.add("refused: " + point.refusal, std::to_string(point.index));
+        for (const auto& note : point.notes) notes.add(note, std::to_string(point.index));
     }
-    const std::string heading =
-        fmt::format("Plan of {}: {} point{}", plan.study.name, plan.points.size(), plan.points.size() == 1 ? "" : "s");
+    const std::string heading = fmt::format("Plan of {}: {}", plan.study.name, counted(plan.points.size(), "point"));
+    const std::vector<std::string> remarks = notes.lines(0);  // none of them as that of all points
     if (is_short)
-        return heading + "; patchbench plan, or --verbose, prints them\n" + notes.text({size.width, kFewNotes});
-    std::string below = notes.text({});
+        return heading + "; patchbench plan, or --verbose, prints them\n" +
+               first_lines(remarks, {size.width, kFewNotes});
+    std::string below = first_lines(remarks, {});
     if (open) below += "  ?: settled by trying out, halo or batch is auto\n";
     return heading + "\n" + table.text(size.width) + (below.empty() ? "" : "\n" + below);
 }

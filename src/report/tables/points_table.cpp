@@ -50,20 +50,15 @@ auto least_needed(std::vector<PointsColumn>& columns) {
     return least->need > 0 ? least : columns.end();
 }
 
-}  // namespace
+/// What a table of one line a point has room for.
+struct FittedTable {
+    std::string equal;                  // columns that say the same of all points: "seam error: 0 | status: ok"
+    TextTable table;                    // the others
+    std::vector<std::string> left_out;  // headings of columns for which there is no room
+};
 
-TextTable table_of(const std::vector<PointsColumn>& columns) {
-    TextTable table;
-    for (const auto& column : columns) table.add_column(column.heading, column.align);
-    for (size_t row = 0; row < columns.front().cells.size(); ++row) {
-        std::vector<std::string> cells;
-        cells.reserve(columns.size());
-        for (const auto& column : columns) cells.push_back(column.cells[row]);
-        table.add_row(std::move(cells));
-    }
-    return table;
-}
-
+/// Returns all columns where they fit `width`. Else cells are brief and what is equal for all points is stated once,
+/// and, where it `may_leave_out` columns, the least needed ones are left out until the rest fits.
 FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool may_leave_out) {
     FittedTable fitted{.table = table_of(columns)};
     if (fitted.table.width() <= width) return fitted;
@@ -81,10 +76,7 @@ FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool m
     return fitted;
 }
 
-namespace {
-
 using Summaries = std::vector<measure::Summary>;
-
 using Recommendations = std::vector<measure::Recommendation>;
 
 std::string star_of(const measure::Summary& summary, const Recommendations& recommendations) {
@@ -130,32 +122,6 @@ std::string shared_context(const Summaries& summaries) {
     return fmt::format("{}", fmt::join(entries, " | "));
 }
 
-/// Collects the remarks below the table. Equal remarks appear once, with the labels of their points.
-class Remarks {
-  public:
-    void add(const std::string& remark, const std::string& label) {
-        auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& r) { return r.text == remark; });
-        if (known == remarks_.end()) known = remarks_.insert(known, {remark, {}});
-        known->labels.push_back(label);
-    }
-
-    [[nodiscard]] std::vector<std::string> lines(size_t num_points) const {
-        std::vector<std::string> all;
-        for (const auto& [remark, labels] : remarks_) {
-            const bool of_all = labels.size() == num_points && num_points > 1;
-            all.push_back(fmt::format("{}: {}", of_all ? "all points" : few_names(labels), remark));
-        }
-        return all;
-    }
-
-  private:
-    struct Remark {
-        std::string text;
-        std::vector<std::string> labels;
-    };
-    std::vector<Remark> remarks_;
-};
-
 std::vector<std::string> remarks_of(const Summaries& summaries, const std::vector<std::string>& labels) {
     Remarks remarks;
     for (size_t i = 0; i < summaries.size(); ++i) {
@@ -181,10 +147,10 @@ std::optional<PointsTable::Limited> limited_by(measure::Limit limit, const Summa
         clearest = labels[i];
     }
     if (found == nullptr) return std::nullopt;
-    return PointsTable::Limited{
-        fmt::format("{}: {}", name_of(limit), few_names(points)),
-        fmt::format("{}: {} point{}", name_of(limit), points.size(), points.size() == 1 ? "" : "s"),
-        points.size() > 1 ? clearest + ": " + found->evidence : found->evidence, "try: " + found->advice};
+    return PointsTable::Limited{fmt::format("{}: {}", name_of(limit), few_names(points)),
+                                fmt::format("{}: {}", name_of(limit), counted(points.size(), "point")),
+                                points.size() > 1 ? clearest + ": " + found->evidence : found->evidence,
+                                "try: " + found->advice};
 }
 
 std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const std::vector<std::string>& labels) {
@@ -250,6 +216,18 @@ std::vector<PointsColumn> columns_of(const Summaries& summaries, const std::vect
 }
 
 }  // namespace
+
+TextTable table_of(const std::vector<PointsColumn>& columns) {
+    TextTable table;
+    for (const auto& column : columns) table.add_column(column.heading, column.align);
+    for (size_t row = 0; row < columns.front().cells.size(); ++row) {
+        std::vector<std::string> cells;
+        cells.reserve(columns.size());
+        for (const auto& column : columns) cells.push_back(column.cells[row]);
+        table.add_row(std::move(cells));
+    }
+    return table;
+}
 
 PointsTable make_points_table(const Summaries& summaries, const Recommendations& recommendations) {
     require(!summaries.empty(), "a table of points needs a point");

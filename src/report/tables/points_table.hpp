@@ -1,5 +1,4 @@
-// The table of points: its parts, for the terminal and for Markdown, and the choice of the columns that a terminal has
-// room for.
+// The parts of the table of points, for the terminal and for Markdown.
 #pragma once
 
 #include "measure/study/recommendation.hpp"
@@ -11,8 +10,6 @@
 
 namespace pb::report {
 
-// The columns of the table of points, and the choice of those that a terminal has room for.
-
 struct PointsColumn {
     std::string heading;
     TextTable::Align align;
@@ -21,20 +18,7 @@ struct PointsColumn {
     int need = 0;                    // a narrow table leaves out columns from 1 on, in this order; 0: it keeps them
 };
 
-/// What a table of one line a point has room for.
-struct FittedTable {
-    std::string equal;                  // columns that say the same of all points: "seam error: 0 | status: ok"
-    TextTable table;                    // the others
-    std::vector<std::string> left_out;  // headings of columns for which there is no room
-};
-
 [[nodiscard]] TextTable table_of(const std::vector<PointsColumn>& columns);
-
-/// Returns all columns where they fit `width`. Else cells are brief and what is equal for all points is stated once,
-/// and, where it `may_leave_out` columns, the least needed ones are left out until the rest fits.
-[[nodiscard]] FittedTable fitted_table(std::vector<PointsColumn> columns, size_t width, bool may_leave_out);
-
-// Makes the parts of the table of points, for the terminal and for Markdown.
 
 struct PointsTable {
     std::string shared;                 // settings and context common to all points; may be empty

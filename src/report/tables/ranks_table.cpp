@@ -25,11 +25,9 @@ TextTable make_ranks_table() {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("rank");
-    table.add_column("host", left);
-    table.add_column("device", left);
-    for (const char* heading : {"patches", "patches/s", "wall s", "allocated\npeak MiB", "reserved\npeak MiB",
-                                "device\nused MiB", "host\npeak MiB"})
-        table.add_column(heading);
+    table.add_columns({"host", "device"}, left);
+    table.add_columns({"patches", "patches/s", "wall s", "allocated\npeak MiB", "reserved\npeak MiB",
+                       "device\nused MiB", "host\npeak MiB"});
     return table;
 }
 

@@ -11,11 +11,6 @@ namespace pb::report {
 
 namespace {
 
-std::string with_range(double value, const std::optional<Interval>& range) {
-    if (!range) return readable(value);
-    return readable(value) + " [" + readable(range->low) + ", " + readable(range->high) + "]";
-}
-
 std::string percent_of(std::optional<double> part) { return part ? fmt::format("{:.1f} %", 100 * *part) : "-"; }
 
 std::string milliseconds(std::optional<double> seconds) { return seconds ? readable(1000 * *seconds) : "-"; }
@@ -30,13 +25,12 @@ std::string longest_wait(const measure::ScalingPoint& point) {
 
 std::string speedup_table(const measure::Scaling& scaling, size_t width) {
     TextTable table;
-    for (const char* heading : {"ranks", "pass s\n[95 %]", "speed-up\n[95 %]", "ideal", "bound", "efficiency\n[95 %]",
-                                "of the\nbound", "longest wait\nms (rank)"})
-        table.add_column(heading);
+    table.add_columns({"ranks", "pass s\n[95 %]", "speed-up\n[95 %]", "ideal", "bound", "efficiency\n[95 %]",
+                       "of the\nbound", "longest wait\nms (rank)"});
     for (const auto& point : scaling.points)
-        table.add_row({std::to_string(point.num_ranks), with_range(point.pipeline_s, point.pipeline_range),
-                       with_range(point.speedup, point.speedup_range), readable(point.ideal), readable(point.bound),
-                       with_range(point.efficiency, point.efficiency_range), percent_of(point.of_bound),
+        table.add_row({std::to_string(point.num_ranks), with_interval(point.pipeline_s, point.pipeline_range),
+                       with_interval(point.speedup, point.speedup_range), readable(point.ideal), readable(point.bound),
+                       with_interval(point.efficiency, point.efficiency_range), percent_of(point.of_bound),
                        longest_wait(point)});
     return table.text(width);
 }
@@ -76,9 +70,8 @@ std::string parts_table(const measure::Scaling& scaling, size_t width) {
 
 std::string costs_table(const measure::Scaling& scaling, size_t width) {
     TextTable table;
-    for (const char* heading : {"ranks", "devices s", "beyond\nthem", "a window\nms", "between\npasses ms",
-                                "CPU ms\na patch", "host\ncores", "MiB\na rank"})
-        table.add_column(heading);
+    table.add_columns({"ranks", "devices s", "beyond\nthem", "a window\nms", "between\npasses ms", "CPU ms\na patch",
+                       "host\ncores", "MiB\na rank"});
     for (const auto& point : scaling.points)
         table.add_row({std::to_string(point.num_ranks), readable(point.simulated_s), percent_of(point.beyond_bound),
                        milliseconds(point.overhead_per_window_s), milliseconds(point.between_s),

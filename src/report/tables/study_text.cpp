@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -49,36 +48,7 @@ measure::LayerShare sum_from(const std::vector<measure::LayerShare>& layers, siz
     return sum;
 }
 
-}  // namespace
-
-std::string layers_table(const measure::PointProfile& profile, size_t width) {
-    TextTable table;
-    table.add_column("layer", TextTable::Align::left);
-    table.add_column("operation", TextTable::Align::prose);
-    for (const char* heading : {"ms", "%", "GFLOP", "exe-\ncuted", "MB", "GFLOP/s", "GB/s", "% of\nbound"})
-        table.add_column(heading);
-    const auto& layers = profile.layers;
-    const size_t shown = layers.size() > kMostLayers + 1 ? kMostLayers : layers.size();
-    for (size_t i = 0; i < shown; ++i) table.add_row(layer_row(layers[i]));
-    if (shown < layers.size()) table.add_row(layer_row(sum_from(layers, shown)));
-    const double other = profile.forward_s > 0 ? profile.other_s / profile.forward_s : 0;
-    table.add_row({"other", "", readable(kMilli * profile.other_s), share_percent(other), "", "", "", "", "", ""});
-    return fmt::format("Layers of {}: a forward call of {} window{} takes {} ms on rank {} (mean of {} call{})\n{}",
-                       profile.label, profile.windows, profile.windows == 1 ? "" : "s",
-                       readable(kMilli * profile.forward_s), profile.rank, profile.calls, profile.calls == 1 ? "" : "s",
-                       table.text(width));
-}
-
-// Writes the figures that follow from several points of a study as tables below the table of points.
-
-namespace {
-
 using enum TextTable::Align;
-
-std::string with_interval(std::optional<double> value, const std::optional<Interval>& interval) {
-    if (!interval) return readable(value);
-    return readable(value) + " [" + readable(interval->low) + ", " + readable(interval->high) + "]";
-}
 
 std::string percent(std::optional<double> ratio) { return ratio ? fmt::format("{:+.1f} %", 100 * *ratio) : "-"; }
 
@@ -105,9 +75,8 @@ std::string times_text(const measure::BatchTimes& times) {
 std::string memory_text(const std::vector<measure::BatchMemory>& groups, size_t width) {
     TextTable table;
     table.add_column("memory over batch", left);
-    for (const char* heading :
-         {"base\nMiB", "a window\nMiB", "largest\ndeviation", "at\nbatch", "limit\nMiB", "largest batch\nby the fit"})
-        table.add_column(heading);
+    table.add_columns(
+        {"base\nMiB", "a window\nMiB", "largest\ndeviation", "at\nbatch", "limit\nMiB", "largest batch\nby the fit"});
     for (const auto& group : groups)
         table.add_row({group.label, readable(group.fit.base_mib), readable(group.fit.per_window_mib),
                        fmt::format("{:.1f} %", 100 * group.fit.largest_deviation),
@@ -119,8 +88,7 @@ std::string memory_text(const std::vector<measure::BatchMemory>& groups, size_t 
 std::string largest_text(const std::vector<measure::LargestBatch>& searches, size_t width) {
     TextTable table;
     table.add_column("largest batch", left);
-    for (const char* heading : {"found", "limited\nby", "limit\nMiB", "tries", "foretold by\nthe doublings", "off by"})
-        table.add_column(heading);
+    table.add_columns({"found", "limited\nby", "limit\nMiB", "tries", "foretold by\nthe doublings", "off by"});
     for (const auto& each : searches)
         table.add_row({each.label, each.search.found > 0 ? std::to_string(each.search.found) : "nothing fits",
                        std::string(name_of(each.search.limited_by)), readable_mib(each.limit_mib),
@@ -131,11 +99,9 @@ std::string largest_text(const std::vector<measure::LargestBatch>& searches, siz
 
 std::string variants_text(const std::vector<measure::VariantGroup>& variants, size_t width) {
     TextTable table;
-    table.add_column("against", left);
-    table.add_column("point", left);
-    for (const char* heading : {"base s\n[95 %]", "speed-up\n[95 %]", "forward\nspeed-up", "memory\nratio",
-                                "largest difference\nto fp32", "PSNR loss\ndB"})
-        table.add_column(heading);
+    table.add_columns({"against", "point"}, left);
+    table.add_columns({"base s\n[95 %]", "speed-up\n[95 %]", "forward\nspeed-up", "memory\nratio",
+                       "largest difference\nto fp32", "PSNR loss\ndB"});
     for (const auto& group : variants)
         for (const auto& point : group.points)
             table.add_row({group.base_variant, group.label + ": " + point.variant,
@@ -167,24 +133,38 @@ std::string over_batch_text(const measure::StudySummary& study, const TextSize& 
 
 }  // namespace
 
+std::string layers_table(const measure::PointProfile& profile, size_t width) {
+    TextTable table;
+    table.add_column("layer", TextTable::Align::left);
+    table.add_column("operation", TextTable::Align::prose);
+    table.add_columns({"ms", "%", "GFLOP", "exe-\ncuted", "MB", "GFLOP/s", "GB/s", "% of\nbound"});
+    const auto& layers = profile.layers;
+    const size_t shown = layers.size() > kMostLayers + 1 ? kMostLayers : layers.size();
+    for (size_t i = 0; i < shown; ++i) table.add_row(layer_row(layers[i]));
+    if (shown < layers.size()) table.add_row(layer_row(sum_from(layers, shown)));
+    const double other = profile.forward_s > 0 ? profile.other_s / profile.forward_s : 0;
+    table.add_row({"other", "", readable(kMilli * profile.other_s), share_percent(other), "", "", "", "", "", ""});
+    return fmt::format("Layers of {}: a forward call of {} takes {} ms on rank {} (mean of {})\n{}", profile.label,
+                       counted(profile.windows, "window"), readable(kMilli * profile.forward_s), profile.rank,
+                       counted(profile.calls, "call"), table.text(width));
+}
+
 std::string study_text(const measure::StudySummary& study, const TextSize& size) {
     std::string text;
     if (!study.recommendations.empty()) text += "Which point to take\n";
     for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation, size);
-    if (const std::string curves = over_batch_text(study, size); !curves.empty())
-        text += (text.empty() ? "" : "\n") + curves;
-    const auto add = [&](const auto& rows, const auto& to_text) {
-        if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows, size.width);
+    const auto add = [&](const std::string& part) {
+        if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
     };
-    add(study.largest_batches, largest_text);
-    add(study.variants, variants_text);
-    for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling, size.width);
+    add(over_batch_text(study, size));
+    if (!study.largest_batches.empty()) add(largest_text(study.largest_batches, size.width));
+    if (!study.variants.empty()) add(variants_text(study.variants, size.width));
+    for (const auto& scaling : study.scalings) add(scaling_text(scaling, size.width));
     const size_t num_profiles = std::min(size.most, study.profiles.size());
-    for (size_t i = 0; i < num_profiles; ++i)
-        text += (text.empty() ? "" : "\n") + layers_table(study.profiles[i], size.width);
+    for (size_t i = 0; i < num_profiles; ++i) add(layers_table(study.profiles[i], size.width));
     if (num_profiles < study.profiles.size())
-        text += fmt::format("and the layers of {} more point{}; --verbose prints all\n",
-                            study.profiles.size() - num_profiles, study.profiles.size() - num_profiles == 1 ? "" : "s");
+        text += fmt::format("and the layers of {}; --verbose prints all\n",
+                            counted(study.profiles.size() - num_profiles, "more point"));
     return text;
 }
 

@@ -21,9 +21,6 @@
 
 namespace pb::report {
 
-// Writes results as text for people and for scripts that read a log: the terminal tables, FOM lines and the verdict
-// line. For files see jsonl_writer.hpp and csv.hpp.
-
 /// How much is written: tables fit `width` characters, and of a list of remarks the first `most` entries appear. A line
 /// counts the others, and all points of a plan or curves where they are more.
 struct TextSize {
@@ -66,7 +63,7 @@ inline constexpr const char* kStar = "\u2605";
                                      const TextSize& size = {});
 
 /// For the points with `halo: auto`: what carried rows, the exact halo and a halo with seams compute and take, and
-/// which of them is taken. Empty without such points (context.hpp).
+/// which of them is taken. Empty without such points (plan/context.hpp).
 [[nodiscard]] std::string context_table(const plan::Plan& plan, const TextSize& size = {});
 
 /// Explains how that table predicts memory and work: the formula with its numbers for every network, precision and
@@ -82,32 +79,25 @@ inline constexpr const char* kStar = "\u2605";
 /// Returns the labels of the points, in order. Points with equal labels get their index as a suffix ("dncnn-p256#3").
 [[nodiscard]] std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries);
 
-// Tells of the points of a plan with `halo: exchanged` which rows each rank owns, what travels, and how long that
-// takes.
-
 /// Returns "drunet, halo exchanged, slabs of 256 x 1024: 498.2 MiB of weights + ..", all of which are exact.
 [[nodiscard]] std::string exchanged_formula_of(const plan::Point& point, double weights);
 
-/// Some lines for each such point; empty when there is none. With `link` the seconds that the messages take, with
+/// Writes which rows each rank owns and what travels, for each point of a plan with `halo: exchanged`; empty when there
+/// is none. With `link` the seconds that the messages take, with
 /// `rank_tflops`, too, how that compares with the arithmetic.
 [[nodiscard]] std::string exchange_text(const plan::Plan& plan, const std::optional<plan::Link>& link,
                                         std::optional<double> rank_tflops);
 
-// Writes where the time of a forward call goes, layer by layer.
-
-/// Writes one row for each of the slowest layers, largest first, one for all smaller layers, and one for the rest of
-/// the call ("other").
+/// Writes where the time of a forward call goes: one row for each of the slowest layers, largest first, one for all
+/// smaller layers, and one for the rest of the call ("other").
 [[nodiscard]] std::string layers_table(const measure::PointProfile& profile, size_t width = kAnyWidth);
 
-// Writes speed-up, efficiency, parts of the time and costs over ranks, for the terminal. Tables fit `width`
-// characters.
-
+/// Writes speed-up, efficiency, parts of the time and costs over ranks.
 [[nodiscard]] std::string scaling_text(const measure::Scaling& scaling, size_t width);
 
-// Writes what a search for the fastest way to denoise an image tried, and why each candidate is out.
-
-/// One row for each candidate: the chosen one, then those that came furthest, the fastest first. The peak of the whole
-/// image is predicted, that of the crop measured. `image`: of the whole image.
+/// Writes what a search for the fastest way to denoise an image tried, and why each candidate is out: the chosen one,
+/// then those that came furthest, the fastest first. The peak of the whole image is predicted, that of the crop
+/// measured. `image`: of the whole image.
 [[nodiscard]] std::string tuning_table(const measure::TuningTrials& trials, std::optional<size_t> chosen, Extent image,
                                        size_t width = kAnyWidth);
 

@@ -17,6 +17,11 @@ std::string readable(std::optional<double> value) {
     return size < 1e-3 || size >= 1e6 ? fmt::format("{:.2g}", *value) : fmt::format("{:#.4g}", *value);
 }
 
+std::string with_interval(std::optional<double> value, const std::optional<Interval>& interval) {
+    if (!interval) return readable(value);
+    return readable(value) + " [" + readable(interval->low) + ", " + readable(interval->high) + "]";
+}
+
 std::string fixed(std::optional<double> value, int digits) {
     return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
@@ -27,6 +32,21 @@ std::string few_names(const std::vector<std::string>& names) {
     constexpr size_t kMost = 4;
     if (names.size() > kMost) return fmt::format("{} points, e.g. {}", names.size(), names.front());
     return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void Remarks::add(const std::string& remark, const std::string& label) {
+    auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& each) { return each.text == remark; });
+    if (known == remarks_.end()) known = remarks_.insert(known, {remark, {}});
+    known->labels.push_back(label);
+}
+
+std::vector<std::string> Remarks::lines(size_t num_points) const {
+    std::vector<std::string> all;
+    for (const auto& [remark, labels] : remarks_) {
+        const bool of_all = labels.size() == num_points && num_points > 1;
+        all.push_back(fmt::format("{}: {}", of_all ? "all points" : few_names(labels), remark));
+    }
+    return all;
 }
 
 namespace {

@@ -1,6 +1,8 @@
-// Text for people: numbers (four significant digits, no exponent between 0.001 and a million), names of points, and
-// lines of a width. Widths count characters of UTF-8.
+// Text for people: numbers (four significant digits, no exponent between 0.001 and a million), names of points, remarks
+// on them, and lines of a width. Widths count characters of UTF-8.
 #pragma once
+
+#include "base/statistics.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -10,10 +12,11 @@
 
 namespace pb::report {
 
-// Formats numbers for people (four significant digits, no exponent between 0.001 and a million) and names of points.
-
 /// Examples: "1234567", "1235", "12.35", "0.001235", "1.2e-05"; "-" for an absent value.
 [[nodiscard]] std::string readable(std::optional<double> value);
+
+/// "1.250 [1.200, 1.310]"; the value alone where there is no interval.
+[[nodiscard]] std::string with_interval(std::optional<double> value, const std::optional<Interval>& interval);
 
 /// Prints `digits` digits after the point; "-" for an absent value.
 [[nodiscard]] std::string fixed(std::optional<double> value, int digits);
@@ -21,10 +24,29 @@ namespace pb::report {
 /// Prints whole MiB, and tenths below 10.
 [[nodiscard]] std::string readable_mib(std::optional<double> mib);
 
+/// "1 point", "3 points".
+template <class Count>
+[[nodiscard]] std::string counted(Count count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 /// Lists up to four names of points: "a, b". More of them are "36 points, e.g. a".
 [[nodiscard]] std::string few_names(const std::vector<std::string>& names);
 
-// Text in lines of a width. Widths count characters of UTF-8.
+/// Remarks on points. Equal remarks appear once, with the labels of their points.
+class Remarks {
+  public:
+    void add(const std::string& remark, const std::string& label);
+    /// "a, b: <remark>" for each; "all points: <remark>" where it holds for all `num_points` and these are several.
+    [[nodiscard]] std::vector<std::string> lines(size_t num_points) const;
+
+  private:
+    struct Remark {
+        std::string text;
+        std::vector<std::string> labels;
+    };
+    std::vector<Remark> remarks_;
+};
 
 /// Width of text that need not fit a terminal.
 inline constexpr size_t kAnyWidth = std::numeric_limits<size_t>::max();

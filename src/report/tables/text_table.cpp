@@ -45,6 +45,10 @@ std::string escaped_markdown(const std::string& text) {
 
 void TextTable::add_column(std::string heading, Align align) { columns_.push_back({std::move(heading), align}); }
 
+void TextTable::add_columns(std::initializer_list<const char*> headings, Align align) {
+    for (const char* heading : headings) add_column(heading, align);
+}
+
 void TextTable::add_row(std::vector<std::string> cells) {
     require(cells.size() == columns_.size(), "a table row must have a cell for each column");
     rows_.push_back(std::move(cells));

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ class TextTable {
 
     /// Adds a column; `\n` in its heading starts a second line.
     void add_column(std::string heading, Align align = Align::right);
+    void add_columns(std::initializer_list<const char*> headings, Align align = Align::right);
     /// Adds a row with one cell for each column.
     void add_row(std::vector<std::string> cells);
 

@@ -24,7 +24,8 @@ std::string outcome_of(const measure::TuningTrial& trial, bool is_chosen, int64_
 
 std::string crop_text(int64_t edge, Extent image) {
     if (edge == 0) return "-";
-    return fmt::format("{} x {}", std::min(edge, image.h), std::min(edge, image.w));
+    const Extent crop = measure::tuning_crop(image, edge);
+    return fmt::format("{} x {}", crop.h, crop.w);
 }
 
 /// Without the sign of a loss that rounds to 0.
@@ -57,9 +58,8 @@ std::string tuning_table(const measure::TuningTrials& trials, std::optional<size
                          size_t width) {
     TextTable table;
     table.add_column("engine", TextTable::Align::left);
-    for (const char* heading : {"dtype", "patch", "halo", "batch", "ranks", "crop", "image\ns", "useful\nMpx/s",
-                                "PSNR loss\ndB", "image\nMiB", "crop\nMiB"})
-        table.add_column(heading);
+    table.add_columns({"dtype", "patch", "halo", "batch", "ranks", "crop", "image\ns", "useful\nMpx/s", "PSNR loss\ndB",
+                       "image\nMiB", "crop\nMiB"});
     table.add_column("outcome", TextTable::Align::prose);
     std::vector<size_t> order(trials.size());
     std::iota(order.begin(), order.end(), size_t{0});

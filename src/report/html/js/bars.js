@@ -78,10 +78,7 @@ pb.barSection = (id, title, key, words) => pb.section({
   id,
   title,
   absent: `${title.toLowerCase()} (needs points that differ in ${words})`,
-  find: model => {
-    const groups = pb.barGroups(model, key);
-    return groups.length > 0 ? groups : null;
-  },
+  find: model => pb.barGroups(model, key),
   draw: (groups, body, model) => {
     body.append(pb.el(
         'p', {},

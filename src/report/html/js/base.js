@@ -82,8 +82,8 @@ pb.table = (headings, rows, numeric = []) => {
 
 pb.sections = new Map();
 
-/// Registers a section of the page. `find(model)` returns what the section shows, or null; then `absent` says what is
-/// missing and why. `draw(found, body, model)` fills the body.
+/// Registers a section of the page. `find(model)` returns what the section shows; where that is null or an empty list,
+/// `absent` says what is missing and why. `draw(found, body, model)` fills the body.
 pb.section = section => {
   pb.sections.set(section.id, section);
 };

@@ -16,15 +16,9 @@ pb.linesOf = ({file, lines}) => lines.map(line => ({...line, file, points: file.
 /// Returns the asymmetric error bars of a rate; none where there is no interval.
 pb.rateBars = (points, key) => {
   const intervals = points.map(point => point.rateInterval(key));
-  return {
-    type: 'data',
-    symmetric: false,
-    thickness: 1.2,
-    width: 3,
-    visible: intervals.some(Boolean),
-    array: points.map((point, i) => intervals[i] ? intervals[i][1] - point.value(key) : 0),
-    arrayminus: points.map((point, i) => intervals[i] ? point.value(key) - intervals[i][0] : 0)
-  };
+  return pb.errorBars(
+      points.map((point, i) => intervals[i] ? intervals[i][1] - point.value(key) : 0),
+      points.map((point, i) => intervals[i] ? point.value(key) - intervals[i][0] : 0), intervals.some(Boolean));
 };
 
 pb.lineTrace = (one, key, model, extra = {}) => {
@@ -67,10 +61,7 @@ pb.section({
   id: 'throughput',
   title: 'Throughput against batch',
   absent: 'throughput against batch (needs points that differ in batch)',
-  find: model => {
-    const panels = pb.batchPanels(model);
-    return panels.length > 0 ? panels : null;
-  },
+  find: pb.batchPanels,
   draw: (panels, body, model) => {
     body.append(pb.el(
         'p', {},
@@ -143,11 +134,8 @@ pb.section({
   id: 'memory',
   title: 'Memory against batch',
   absent: 'memory against batch (needs points that differ in batch)',
-  find: model => {
-    const panels =
-        pb.batchPanels(model).filter(panel => panel.points.some(point => point.value('allocated_peak_mib') !== null));
-    return panels.length > 0 ? panels : null;
-  },
+  find: model =>
+      pb.batchPanels(model).filter(panel => panel.points.some(point => point.value('allocated_peak_mib') !== null)),
   draw: (panels, body, model) => {
     body.append(pb.el(
         'p', {},
@@ -183,14 +171,7 @@ pb.memoryChart = (panel, model) => {
                     line: {color: one.colour, width: 1.5, dash: 'dash'},
                     hoverinfo: 'skip'
                   })),
-      {
-        x: predicted.map(pb.batchOf),
-        y: predicted.map(point => point.value('predicted_peak_mib')),
-        name: 'predicted',
-        mode: 'markers',
-        marker: {symbol: 'cross-thin', size: 11, line: {width: 1.4, color: pb.colour('quiet')}},
-        hovertemplate: 'predicted %{y:.0f} MiB<extra></extra>'
-      },
+      pb.predictedTrace({x: predicted.map(pb.batchOf), y: predicted.map(point => point.value('predicted_peak_mib'))}),
       ...pb.limitTraces(limit, batches, Math.max(...peaks)),
       ...pb.outOfMemoryTrace(series, limit && limit.mib <= 4 * Math.max(...peaks) ? limit.mib : 0)
     ],

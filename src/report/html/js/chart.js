@@ -176,6 +176,19 @@ pb.noteAt = (text, x, y) => ({
   font: {size: 12, color: pb.colour('quiet')}
 });
 
+/// Makes error bars from their lengths above and below the values.
+pb.errorBars = (array, arrayminus, visible = true) =>
+    ({type: 'data', symmetric: false, thickness: 1.2, width: 3, visible, array, arrayminus});
+
+/// Makes marks of predicted values, which `extra` places.
+pb.predictedTrace = extra => ({
+  name: 'predicted',
+  mode: 'markers',
+  marker: {symbol: 'cross-thin', size: 11, line: {width: 1.4, color: pb.colour('quiet')}},
+  hovertemplate: 'predicted %{y:.0f} MiB<extra></extra>',
+  ...extra
+});
+
 pb.starAt = (x, y, name) => ({
   x: [x],
   y: [y],

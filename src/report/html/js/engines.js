@@ -8,18 +8,11 @@ pb.engineGroups = model => pb.named(pb.setsOf(model, 'alternatives').filter(set 
 
 pb.engineNames = groups => pb.distinct(groups.flatMap(group => group.points.map(pb.engineOf)));
 
-/// Returns the distances from `key` to both ends of its interval, in the unit of the axis; null without one.
-pb.endsOf = (points, key, low, high, factor) => {
-  if (points.some(point => point.value(low) === null)) return null;
+/// Returns the error bars of `key` from both ends of its interval, in the unit of the axis; none without an interval.
+pb.endsOf = (points, key, [low, high], factor) => {
+  if (points.some(point => point.value(low) === null)) return {visible: false};
   const distance = (point, end) => factor * Math.abs(point.value(end) - point.value(key));
-  return {
-    type: 'data',
-    symmetric: false,
-    array: points.map(point => distance(point, high)),
-    arrayminus: points.map(point => distance(point, low)),
-    thickness: 1.2,
-    width: 3
-  };
+  return pb.errorBars(points.map(point => distance(point, high)), points.map(point => distance(point, low)));
 };
 
 /// Draws `key` of every group as bars, one for each engine. `ends` names the ends of its interval, if it has one.
@@ -34,7 +27,7 @@ pb.engineChart = (groups, model, {key, title, factor = 1, ends = null}) => {
       x: held.map(({group}) => pb.plain(group.name || 'all points')),
       y: points.map(point => factor * point.value(key)),
       marker: {color: pb.palette[i % pb.palette.length]},
-      error_y: ends ? pb.endsOf(points, key, ...ends, factor) ?? {visible: false} : {visible: false},
+      error_y: ends ? pb.endsOf(points, key, ends, factor) : {visible: false},
       text: points.map(point => pb.hover(point, pb.engineFigures, model)),
       textposition: 'none',
       hovertemplate: '%{text}<extra></extra>'
@@ -118,10 +111,7 @@ pb.section({
   id: 'engines',
   title: 'Engines',
   absent: 'engines (needs points that differ in the engine)',
-  find: model => {
-    const groups = pb.engineGroups(model);
-    return groups.length > 0 ? groups : null;
-  },
+  find: pb.engineGroups,
   draw: (groups, body, model) => {
     body.append(pb.el(
         'p', {},

@@ -64,15 +64,9 @@ pb.measuredTrace = times => {
     name: `${pb.outcomeOf(times)}, 95 %`,
     mode: 'markers',
     marker: {color: pb.colour('text'), size: 8},
-    error_y: {
-      type: 'data',
-      symmetric: false,
-      thickness: 1.2,
-      width: 3,
-      visible: times.samples.some(sample => pb.isNumber(sample.low_s)),
-      array: times.samples.map(sample => bar(sample, 'high_s')),
-      arrayminus: times.samples.map(sample => bar(sample, 'low_s'))
-    },
+    error_y: pb.errorBars(
+        times.samples.map(sample => bar(sample, 'high_s')), times.samples.map(sample => bar(sample, 'low_s')),
+        times.samples.some(sample => pb.isNumber(sample.low_s))),
     hovertemplate: 'batch %{x}: %{y:.4g} ms a window<extra></extra>'
   };
 };
@@ -128,10 +122,7 @@ pb.section({
   id: 'fit',
   title: 'Time a window over the batch',
   absent: 'T(b), the time of a window over the batch (needs points that differ in batch)',
-  find: model => {
-    const fits = pb.fitsOf(model);
-    return fits.length > 0 ? fits : null;
-  },
+  find: pb.fitsOf,
   draw: (fits, body) => {
     let chosen = fits.find(times => times.rising) ?? fits[0];
     const words = pb.el('div');

@@ -61,10 +61,7 @@ pb.section({
   id: 'images',
   title: 'Before and after',
   absent: 'before and after (no previews beside the results)',
-  find: model => {
-    const points = model.points.filter(point => pb.previewOf(point, model));
-    return points.length > 0 ? points : null;
-  },
+  find: model => model.points.filter(point => pb.previewOf(point, model)),
   draw: (points, body, model) => {
     const start = pb.recommended(points) ?? points[0];
     const holder = pb.el('div', {class: 'previews'});

@@ -53,10 +53,7 @@ pb.section({
   id: 'layers',
   title: 'Layers',
   absent: 'layers (no point was profiled: run --profile)',
-  find: model => {
-    const points = model.points.filter(point => pb.profileOf(point) !== null);
-    return points.length > 0 ? points : null;
-  },
+  find: model => model.points.filter(point => pb.profileOf(point) !== null),
   draw: (points, body) => {
     const details = pb.el('details', {}, pb.el('summary', {}, 'All layers'));
     pb.drawOneOf(body, points, pb.recommended(points) ?? points[0], {

@@ -8,7 +8,7 @@ pb.order = [
 
 pb.drawSection = (section, model, parent, nav) => {
   const found = section.find(model);
-  if (!found) return section.absent;
+  if (!found || found.length === 0) return section.absent;
   const body = pb.el('div');
   parent.append(pb.el('section', {id: section.id}, pb.el('h2', {}, section.title), body));
   nav.append(pb.el('a', {href: `#${section.id}`}, section.title));

@@ -112,10 +112,7 @@ pb.section({
   id: 'roofline',
   title: 'Roofline',
   absent: 'roofline (the upper bounds were not measured)',
-  find: model => {
-    const roofs = pb.roofs(model);
-    return roofs.length > 0 ? roofs : null;
-  },
+  find: pb.roofs,
   draw: (roofs, body, model) => {
     body.append(pb.el(
         'p', {},

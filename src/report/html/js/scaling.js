@@ -14,15 +14,9 @@ pb.scalingsOf = model =>
 /// Returns the error bars. The base is 1 by definition and has none; the others have one when there are enough passes.
 pb.scalingBars = (points, key, factor) => {
   const far = (point, end) => pb.isNumber(point[end]) ? factor * Math.abs(point[end] - point[key]) : 0;
-  return {
-    type: 'data',
-    symmetric: false,
-    thickness: 1.2,
-    width: 3,
-    visible: points.some(point => pb.isNumber(point[`${key}_low`])),
-    array: points.map(point => far(point, `${key}_high`)),
-    arrayminus: points.map(point => far(point, `${key}_low`))
-  };
+  return pb.errorBars(
+      points.map(point => far(point, `${key}_high`)), points.map(point => far(point, `${key}_low`)),
+      points.some(point => pb.isNumber(point[`${key}_low`])));
 };
 
 /// Draws the measured values, the bound and the ideal of a figure over ranks: {key, factor, unit, bound(point),
@@ -159,10 +153,7 @@ pb.section({
   id: 'scaling',
   title: 'Scaling over ranks',
   absent: 'scaling (needs points that differ in their ranks)',
-  find: model => {
-    const scalings = pb.scalingsOf(model);
-    return scalings.length > 0 ? scalings : null;
-  },
+  find: pb.scalingsOf,
   draw: (scalings, body) => {
     let chosen = scalings[0];
     const plots = [];

@@ -122,10 +122,7 @@ pb.section({
   id: 'seams',
   title: 'Seam error',
   absent: 'seam-error map (no tiled point was compared with full context)',
-  find: model => {
-    const points = model.points.filter(pb.seamMapOf);
-    return points.length > 0 ? points : null;
-  },
+  find: model => model.points.filter(pb.seamMapOf),
   draw: (points, body) => {
     const error = point => point.value('seam_error') ?? 0;
     const worst = points.reduce((worst, point) => error(point) > error(worst) ? point : worst);

@@ -96,25 +96,18 @@ pb.shapeTraces = (series, key, scale, model, axis) => series.map(
 
 pb.predictedTraces = series =>
     series.filter(one => one.points.some(point => point.value('predicted_peak_mib') !== null))
-        .map((one, i) => ({
-               x: one.points.map(pb.widthOf),
-               y: one.points.map(point => point.value('predicted_peak_mib') ?? NaN),
-               name: 'predicted',
-               legendgroup: 'predicted',
-               showlegend: i === 0,
-               mode: 'markers',
-               marker: {symbol: 'cross-thin', size: 11, line: {width: 1.4, color: pb.colour('quiet')}},
-               hovertemplate: 'predicted %{y:.0f} MiB<extra></extra>'
-             }));
+        .map((one, i) => pb.predictedTrace({
+          x: one.points.map(pb.widthOf),
+          y: one.points.map(point => point.value('predicted_peak_mib') ?? NaN),
+          legendgroup: 'predicted',
+          showlegend: i === 0
+        }));
 
 pb.section({
   id: 'shape',
   title: 'Memory against width',
   absent: 'memory against width (needs at least three image widths)',
-  find: model => {
-    const series = pb.shapeSeries(model);
-    return series.length > 0 ? series : null;
-  },
+  find: pb.shapeSeries,
   draw: (series, body, model) => {
     const paths = pb.distinct(series.flatMap(one => one.points.map(point => point.path)).filter(Boolean));
     body.append(pb.el(

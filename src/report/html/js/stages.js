@@ -21,8 +21,7 @@ pb.stageColour = stage => ({
                             h2d: pb.palette[4],
                             d2h: pb.palette[5],
                             read: pb.palette[6],
-                            noise: pb.palette[7],
-                            write: '#8a8a8a'
+                            noise: pb.palette[7]
                           })[stage] ??
     '#8a8a8a';
 
@@ -33,10 +32,7 @@ pb.section({
   id: 'stages',
   title: 'Stages',
   absent: 'stages (no point was measured)',
-  find: model => {
-    const points = model.points.filter(point => point.isMeasured && point.value('stage_forward_s') !== null);
-    return points.length > 0 ? points : null;
-  },
+  find: model => model.points.filter(point => point.isMeasured && point.value('stage_forward_s') !== null),
   draw: (points, body) => {
     let shown = points.slice(0, pb.stageLimit);
     body.append(pb.el(

@@ -5,7 +5,7 @@ pb.section({
   id: 'points',
   title: 'All points',
   absent: 'points (the file has none)',
-  find: model => model.points.length > 0 ? model.points : null,
+  find: model => model.points,
   draw: (points, body, model) => {
     const shown = [...model.metrics.values()].filter(
         metric => metric.headline && points.some(point => point.value(metric.key) !== null));
@@ -78,10 +78,7 @@ pb.section({
   id: 'environment',
   title: 'Environment',
   absent: 'environment (the file has no study line)',
-  find: model => {
-    const files = model.files.filter(file => file.study);
-    return files.length > 0 ? files : null;
-  },
+  find: model => model.files.filter(file => file.study),
   draw: (files, body) => {
     for (const file of files)
       body.append(

@@ -117,10 +117,7 @@ pb.section({
   id: 'telemetry',
   title: 'Over time',
   absent: 'telemetry over time (no point was measured)',
-  find: model => {
-    const points = model.points.filter(point => point.isMeasured && point.raw.samples.wall_s.length > 0);
-    return points.length > 0 ? points : null;
-  },
+  find: model => model.points.filter(point => point.isMeasured && point.raw.samples.wall_s.length > 0),
   draw: (points, body) => {
     let chosen = pb.recommended(points) ?? points[0];
     const holder = pb.el('div');

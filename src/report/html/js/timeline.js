@@ -83,10 +83,7 @@ pb.section({
   id: 'timeline',
   title: 'Timeline of the ranks',
   absent: 'timeline of the ranks (none was recorded)',
-  find: model => {
-    const points = model.points.filter(point => pb.timelineOf(point).length > 0);
-    return points.length > 0 ? points : null;
-  },
+  find: model => model.points.filter(point => pb.timelineOf(point).length > 0),
   draw: (points, body) => pb.drawOneOf(body, points, pb.recommended(points) ?? points[0], {
     explanation: [
       'What each rank did when, in one pass. Gaps between forward calls are what the program costs; a long \u201cwait and exchange\u201d is a rank that waits for the slowest.'
