@@ -24,7 +24,7 @@ namespace {
 
 /// "rank 2@host: ", or nothing where there are no others.
 std::string place_of(const comm::Communicator& world) {
-    return world.size() == 1 ? "" : fmt::format("rank {}@{}: ", world.rank(), comm::host_name());
+    return world.size() == 1 ? "" : comm::name_of_rank(world) + ": ";
 }
 
 /// Prints an error that all ranks have once; then all ranks leave in the normal way.

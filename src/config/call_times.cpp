@@ -1,5 +1,6 @@
 #include "config/call_times.hpp"
 
+#include "base/text.hpp"
 #include "config/text.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -73,7 +74,7 @@ std::string call_table(std::vector<CallTime> times) {
     std::sort(times.begin(), times.end(), [](const CallTime& a, const CallTime& b) { return a.batch < b.batch; });
     std::string table;
     for (const CallTime& time : times)
-        table += (table.empty() ? "" : ",") + format_setting(time.batch) + ":" + format_setting(time.seconds);
+        add_item(table, format_setting(time.batch) + ":" + format_setting(time.seconds), ",");
     return table;
 }
 

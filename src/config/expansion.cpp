@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "config/study_text.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +54,7 @@ void check_size(const std::vector<Axis>& axes, size_t num_points) {
     for (const Axis& axis : axes) {
         if (size_of(axis) == 1) continue;
         product *= static_cast<double>(size_of(axis));
-        factors += fmt::format("{}{} ({})", factors.empty() ? "" : " x ", axis.front()->key, size_of(axis));
+        add_item(factors, fmt::format("{} ({})", axis.front()->key, size_of(axis)), " x ");
     }
     if (static_cast<double>(num_points) + product <= kMaxPoints) return;
     std::array<char, 32> total{};

@@ -202,7 +202,7 @@ std::string members_of(std::string_view group) {
     const std::string prefix = std::string(group) + ".";
     std::string members;
     for (const auto& key : all_keys())
-        if (key.starts_with(prefix)) members += (members.empty() ? "" : ", ") + key;
+        if (key.starts_with(prefix)) add_item(members, key);
     return members;
 }
 
@@ -274,7 +274,7 @@ std::string unknown_key(std::string_view key) {
     known.insert(known.end(), groups.begin(), groups.end());
     std::string nearest(find_synonym(key));
     if (nearest.empty()) nearest = nearest_word(key, known);
-    return "unknown key '" + std::string(key) + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+    return "unknown key '" + std::string(key) + "'" + did_you_mean(nearest);
 }
 
 }  // namespace pb::config

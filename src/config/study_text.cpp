@@ -53,7 +53,7 @@ const PresetText* choose_preset(const StudyFile& file, const Assignments& overri
     }
     if (names.empty()) fail(place, "preset: this study has no `presets`");
     const std::string nearest = nearest_word(name, names);
-    fail(place, "preset: there is no '" + name + "'" + (nearest.empty() ? "." : "; did you mean '" + nearest + "'?") +
+    fail(place, "preset: there is no '" + name + "'" + (nearest.empty() ? "." : did_you_mean(nearest)) +
                     " This study has " + fmt::format("{}", fmt::join(names, ", ")));
 }
 

@@ -67,7 +67,7 @@ std::string links_text(const plan::Topology& topology, const std::vector<LinkSpe
     for (const bool between : {false, true}) {
         std::vector<const LinkSpeed*> chosen;
         for (const auto& link : links) {
-            const auto node = [&](int rank) { return topology.ranks[static_cast<size_t>(rank)].node; };
+            const auto node = [&](int rank) { return topology.place_of(rank).node; };
             if ((node(link.from) != node(link.to)) == between) chosen.push_back(&link);
         }
         if (chosen.empty()) continue;

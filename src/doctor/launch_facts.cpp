@@ -129,7 +129,7 @@ double tiny_error(DeviceId device) {
 
 std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world, const plan::Topology& topology,
                                            bool wants_gpu) {
-    const plan::RankPlace& mine = topology.ranks[static_cast<size_t>(world.rank())];
+    const plan::RankPlace& mine = topology.place_of(world.rank());
     std::vector<RankFacts> all;
     for (const auto& packed : world.gather(pack_facts(own_facts(mine, wants_gpu)))) {
         RankFacts facts = unpack_facts(packed);
@@ -141,7 +141,7 @@ std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world, cons
 
 NetworkTrial try_network(const comm::Communicator& world, const plan::Topology& topology) {
     double error = 0;
-    run::together(world, [&] { error = tiny_error(topology.ranks[static_cast<size_t>(world.rank())].device); });
+    run::together(world, [&] { error = tiny_error(topology.place_of(world.rank()).device); });
     NetworkTrial trial;
     for (const auto& row : world.gather(std::array{error})) trial.errors.push_back(row.front());
     trial.wrong = tiny_findings(trial.errors, kTolerance, topology);

@@ -144,8 +144,8 @@ void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& link
     const auto slowest = std::min_element(links.begin(), links.end(), [](const auto& one, const auto& other) {
         return one.bytes_per_s < other.bytes_per_s;
     });
-    const plan::RankPlace& from = topology.ranks[static_cast<size_t>(slowest->from)];
-    const plan::RankPlace& to = topology.ranks[static_cast<size_t>(slowest->to)];
+    const plan::RankPlace& from = topology.place_of(slowest->from);
+    const plan::RankPlace& to = topology.place_of(slowest->to);
     const std::string pair =
         ranks_text({&from}) + " to " + ranks_text({&to}) + ": " + gigabytes(slowest->bytes_per_s) + " " + kind.name;
     if (usual < kind.slow_bytes_per_s)
@@ -191,8 +191,7 @@ std::vector<std::pair<int, int>> links_to_measure(const plan::Topology& topology
 Findings find_link_findings(const plan::Topology& topology, const std::vector<LinkSpeed>& links) {
     std::vector<LinkSpeed> between, within;
     for (const auto& link : links) {
-        const bool same =
-            topology.ranks[static_cast<size_t>(link.from)].node == topology.ranks[static_cast<size_t>(link.to)].node;
+        const bool same = topology.place_of(link.from).node == topology.place_of(link.to).node;
         (same ? within : between).push_back(link);
     }
     Findings all;

@@ -50,7 +50,7 @@ std::vector<LinkSpeed> measure_links(const comm::Communicator& world, const plan
 }
 
 ReductionTrial try_reductions(const comm::Communicator& world, const plan::Topology& topology, double timeout_s) {
-    const DeviceId device = topology.ranks[static_cast<size_t>(world.rank())].device;
+    const DeviceId device = topology.place_of(world.rank()).device;
     const auto mpi = comm::make_metric_reduction(world, ReductionKind::mpi, device, true, timeout_s);
     if (!has_gpu_of_its_own(topology)) {
         (void)mpi->all_gather(trial_figures(world.rank()));

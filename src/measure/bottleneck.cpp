@@ -1,5 +1,6 @@
 #include "measure/bottleneck.hpp"
 
+#include "base/text.hpp"
 #include "measure/summary.hpp"
 
 #include <fmt/format.h>
@@ -178,8 +179,7 @@ const std::vector<LimitMeaning>& limit_meanings() {
 std::string LimitMeaning::advice_text(const config::PointSettings* settings) const {
     std::string text;
     for (const Advice& one : advice)
-        if (settings == nullptr || one.applies == nullptr || one.applies(*settings))
-            text += (text.empty() ? "" : ", ") + std::string(one.text);
+        if (settings == nullptr || one.applies == nullptr || one.applies(*settings)) add_item(text, one.text);
     return text;
 }
 

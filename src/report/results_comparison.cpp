@@ -1,5 +1,6 @@
 #include "report/results_comparison.hpp"
 
+#include "base/text.hpp"
 #include "config/text.hpp"
 #include "measure/validity.hpp"
 #include "report/environment_differences.hpp"
@@ -171,8 +172,7 @@ PointComparison compare_point(const Match& match, const std::vector<Match>& all)
     point.old_s = typical_of(before);
     point.new_s = typical_of(after);
     if (before.empty()) point.missing = why_missing(&Match::before, &Match::after, match, all);
-    if (after.empty())
-        point.missing += (point.missing.empty() ? "" : ", ") + why_missing(&Match::after, &Match::before, match, all);
+    if (after.empty()) add_item(point.missing, why_missing(&Match::after, &Match::before, match, all));
     point.lost = after.empty() && !before.empty();
     if (point.missing.empty()) point.comparison = measure::compare_times(before, after);
     add_side_remarks(match.before, point.remarks);

@@ -36,21 +36,18 @@ std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     return groups;
 }
 
-/// Counts all channels of a file, including alpha.
-int64_t num_bands(const image::ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
-
 }  // namespace
 
 std::vector<std::string> find_band_groups(const image::ImageInfo& info, const std::string& bands,
                                           const config::PointSettings& settings) {
-    if (bands != "auto") return band_groups(num_bands(info), bands == "1" ? 1 : 3);
+    if (bands != "auto") return band_groups(info.stored_channels(), bands == "1" ? 1 : 3);
     if (info.channels == 1 || info.channels == 3) return {};
     return band_groups(info.channels, channels_of_weights(settings));
 }
 
 BandOutput::BandOutput(run::OpenImage original)
     : original_(std::move(original)),
-      image_(original_->info().extent, num_bands(original_->info()), original_->info().dtype) {}
+      image_(original_->info().extent, original_->info().stored_channels(), original_->info().dtype) {}
 
 void BandOutput::take(const std::string& bands, const PixelView& samples) {
     image::copy_bands(samples, 0, samples.channels, image_.view(), config::parse_bands(bands).value().first);

@@ -149,7 +149,7 @@ void Denoise::run_bands(const Image& image, const run::OpenImage& file, const st
         const record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
         complete = complete && !trace.output_file.empty();
         const measure::Summary& summary = passes.add(trace);
-        lines += (lines.empty() ? "" : "\n") + line(image.job, trace, summary, pass.note);
+        add_item(lines, line(image.job, trace, summary, pass.note), "\n");
     }
     progress_.begin(run::Activity::writing);
     run::together(group_.ranks, [&] {

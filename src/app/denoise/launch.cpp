@@ -39,7 +39,7 @@ Group make_group(const DenoiseLaunch& launch, bool apart) {
     const int rank = launch.world.rank();
     Group group{launch.world.split(apart ? rank : 0, rank), launch.topology, launch.blocks};
     if (!apart) return group;
-    const plan::RankPlace& place = launch.topology.ranks[static_cast<size_t>(rank)];
+    const plan::RankPlace& place = launch.topology.place_of(rank);
     group.topology.num_apart =
         static_cast<int>(std::ranges::count(launch.topology.ranks, place.node, &plan::RankPlace::node));
     group.topology.ranks = {place};

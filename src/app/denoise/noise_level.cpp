@@ -55,10 +55,9 @@ std::string sigma_text(double sigma, const image::SampleRange* range) {
 
 namespace {
 
-Rect centre_of(const Extent& extent) {
+Rect middle_of(const Extent& extent) {
     constexpr int64_t kEdge = 2048;
-    const Extent part{std::min(kEdge, extent.h), std::min(kEdge, extent.w)};
-    return {(extent.h - part.h) / 2, (extent.w - part.w) / 2, part};
+    return centre_of(extent, {std::min(kEdge, extent.h), std::min(kEdge, extent.w)});
 }
 
 image::SampleRange range_of(const PixelView& image) {
@@ -78,7 +77,7 @@ std::string range_note(const config::ImageSettings& image, run::ImageSource& sou
     constexpr double kLowest = -1, kHighest = 2;
     if (!image.range.empty()) return "";
     if (!is_float(source.file()->info().dtype)) return "";
-    const image::SampleRange range = range_of(source.read_clean(centre_of(source.extent())).view());
+    const image::SampleRange range = range_of(source.read_clean(middle_of(source.extent())).view());
     if (range.low >= kLowest && range.high <= kHighest) return "";
     return fmt::format(
         "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", range.low,
@@ -87,7 +86,7 @@ std::string range_note(const config::ImageSettings& image, run::ImageSource& sou
 
 double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const std::string& note) {
     if (!note.empty()) throw UsageError(image.path + ": " + note + ", or give --sigma, in [0, 1] all the same");
-    const Rect centre = centre_of(source.extent());
+    const Rect centre = middle_of(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())

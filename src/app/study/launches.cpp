@@ -1,6 +1,7 @@
 #include "app/study/launches.hpp"
 
 #include "app/terminal.hpp"
+#include "base/stopwatch.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "report/expected_time.hpp"
@@ -167,10 +168,9 @@ int run_launch(const StudyLaunches& options, int64_t launch, const std::vector<s
         return wait_for(start(command, -1));
     }
     const LaunchOutput output;
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const int code = wait_for(start(command, output.descriptor()));
-    const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    print_launch(options, launch, wall_s, output.text());
+    print_launch(options, launch, watch.seconds(), output.text());
     return code;
 }
 

@@ -4,6 +4,7 @@
 #include "app/options.hpp"
 #include "app/session.hpp"
 #include "app/terminal.hpp"
+#include "base/text.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/engines.hpp"
@@ -122,7 +123,7 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
     std::vector<std::filesystem::path> files;
     const auto facts_of = [&](const config::ImageSettings& image) {
         const plan::SourceFacts facts = run::source_facts(image);
-        images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts);
+        add_item(images, run::describe_source(image.path, facts), "; ");
         if (std::ranges::count(files, std::filesystem::path(image.path)) == 0) files.emplace_back(image.path);
         return facts;
     };

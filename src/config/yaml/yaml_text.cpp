@@ -119,7 +119,7 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
         if (std::find(kRangeKeys.begin(), kRangeKeys.end(), word) == kRangeKeys.end()) {
             const std::string nearest = nearest_word(word, kRangeKeys);
             fail(entry.first.Mark(), fmt::format("{}: a range has from, to and step or factor, not '{}'{}", key, word,
-                                                 nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+                                                 did_you_mean(nearest)));
         }
         const PlacedText text = scalar(entry.second, key + "." + word);
         try {

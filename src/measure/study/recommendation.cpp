@@ -1,5 +1,6 @@
 #include "measure/study/recommendation.hpp"
 
+#include "base/text.hpp"
 #include "measure/point_figures.hpp"
 #include "measure/study/point_groups.hpp"
 #include "measure/validity.hpp"
@@ -143,7 +144,7 @@ class Group {
     [[nodiscard]] std::string why_none() const {
         std::string text;
         const auto say = [&](int64_t number, const std::string& words) {
-            if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", number, words);
+            if (number > 0) add_item(text, fmt::format("{} {}", number, words), "; ");
         };
         const auto add = [&](Standing standing, const std::string& words) { say(count(standing), words); };
         if (count(Standing::not_reached) > 0)

@@ -1,5 +1,6 @@
 #include "measure/study/scaling.hpp"
 
+#include "base/text.hpp"
 #include "measure/comparison.hpp"
 #include "measure/point_figures.hpp"
 #include "measure/study/point_groups.hpp"
@@ -118,8 +119,7 @@ std::optional<std::string> find_change(const std::vector<RankedPoint>& points, V
     std::string text;
     for (const auto& measured : points) {
         values.insert(value(measured.trace));
-        text +=
-            fmt::format("{}{}: {}", text.empty() ? "" : "; ", measured.trace.point.num_ranks, value(measured.trace));
+        add_item(text, fmt::format("{}: {}", measured.trace.point.num_ranks, value(measured.trace)), "; ");
     }
     return values.size() > 1 ? std::optional(text) : std::nullopt;
 }

@@ -96,7 +96,7 @@ void JsonlWriter::open(int flags) {
     descriptor_ = ::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) require_descriptors(file_);
     if (descriptor_ < 0)
-        throw UsageError("cannot write " + file_.string() + ": " + std::generic_category().message(errno) +
+        throw UsageError("cannot write " + file_.string() + ": " + reason_of(errno) +
                          "; choose a folder that can be written with --out");
 }
 
@@ -104,7 +104,7 @@ JsonlWriter::~JsonlWriter() { ::close(descriptor_); }
 
 void JsonlWriter::fail(const char* action) const {
     const int code = errno;
-    throw Error(std::string("cannot ") + action + " " + file_.string() + ": " + std::generic_category().message(code) +
+    throw Error(std::string("cannot ") + action + " " + file_.string() + ": " + reason_of(code) +
                 "; the lines before this one are kept. Make room, or choose another folder with --out");
 }
 

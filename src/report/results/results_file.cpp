@@ -20,9 +20,7 @@ LineReader::LineReader(const std::filesystem::path& file) : file_(file) {
     errno = 0;
     stream_.open(file, std::ios::binary);
     if (!stream_) require_descriptors(file);
-    if (!stream_)
-        throw UsageError("cannot read " + file.string() + ": " +
-                         std::generic_category().message(errno != 0 ? errno : EIO));
+    if (!stream_) throw UsageError("cannot read " + file.string() + ": " + reason_of(errno != 0 ? errno : EIO));
 }
 
 bool LineReader::fill() {
@@ -31,8 +29,7 @@ bool LineReader::fill() {
     stream_.read(chunk_.data(), kChunk);
     chunk_.resize(static_cast<size_t>(stream_.gcount()));
     position_ = 0;
-    if (stream_.bad())
-        throw UsageError("cannot read " + file_.string() + ": " + std::generic_category().message(errno));
+    if (stream_.bad()) throw UsageError("cannot read " + file_.string() + ": " + reason_of(errno));
     return !chunk_.empty();
 }
 
