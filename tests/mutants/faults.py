@@ -100,7 +100,21 @@ def make_place(name, fault_id, layer, table):
             raise Refused(f"{name}: a whole statement ends with ';' or '}}': {text!r}")
         if not place.statement and re.search(r"^[?:](?!:)|(?<!:)[?:]$", text):
             raise Refused(f"{name}: the '?' and ':' of a condition belong to one expression: {text!r}")
+        if not is_balanced(text):
+            raise Refused(f"{name}: a bracket that opens in a text closes in it: {text!r}")
     return place
+
+
+def is_balanced(text):
+    """Whether each bracket outside of literals has its counterpart."""
+    closing = {")": "(", "]": "[", "}": "{"}
+    opened = []
+    for bracket in re.findall(r"[()\[\]{}]", re.sub(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])+'""", "", text)):
+        if bracket not in closing:
+            opened.append(bracket)
+        elif not opened or opened.pop() != closing[bracket]:
+            return False
+    return not opened
 
 
 def check_keys(name, table, known):

@@ -107,6 +107,7 @@ class MutantsTest(unittest.TestCase):
         self.assert_refused(["sum-is-difference", "needs statement"], dict(FAULT, find="return a + b;", put="return a;"))
         self.assert_refused(["sum-is-difference", "ends with ';'"], dict(FAULT, put="a - b", statement=True))
         self.assert_refused(["sum-is-difference", "one expression"], dict(FAULT, put="a ? b :"))
+        self.assert_refused(["sum-is-difference", "closes in it"], dict(FAULT, find="add(a, a", put="add(a, 0"))
         self.assert_refused(["sum-is-difference", "other", "overlap"], FAULT,
                             dict(FAULT, id="other", find="return a + b", put="x"))
 
