@@ -27,9 +27,9 @@ void add_item(std::string& list, std::string_view item, std::string_view separat
     list += item;
 }
 
-std::string place_text(const std::source_location& place) {
-    const std::string_view path = place.file_name();
-    return fmt::format("{}:{} in {}", path.substr(path.rfind('/') + 1), place.line(), place.function_name());
+std::string place_text(const char* file, unsigned line, const char* function) {
+    const std::string_view path = file;
+    return fmt::format("{}:{} in {}", path.substr(path.rfind('/') + 1), line, function);
 }
 
 bool has_controls(std::string_view text) { return std::ranges::any_of(text, is_control); }

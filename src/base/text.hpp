@@ -2,7 +2,6 @@
 // numbers of ranks as "0-3, 7".
 #pragma once
 
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +11,13 @@ namespace pb {
 /// Appends `item` to `list`, with `separator` before it unless it is the first.
 void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
 
-/// "file.cpp:12 in void function()", for errors of a library's calls.
-[[nodiscard]] std::string place_text(const std::source_location& place);
+/// "file.cpp:12 in void function()", for errors of a library's calls. A template, because the clang of the fuzzers has
+/// no std::source_location.
+[[nodiscard]] std::string place_text(const char* file, unsigned line, const char* function);
+template <class SourceLocation>
+[[nodiscard]] std::string place_text(const SourceLocation& place) {
+    return place_text(place.file_name(), place.line(), place.function_name());
+}
 
 // Control characters in names and texts from elsewhere: they would steer a terminal or break a line.
 

@@ -1,5 +1,7 @@
 #include "comm/mpi_calls.hpp"
 
+#include "base/text.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>

@@ -18,7 +18,8 @@ namespace pb::device {
 // Which cores and memory nodes processors belong to, as the kernel tells under /sys (Linux). A processor is a hardware
 // thread; a core, which may have several, is known by the first of them.
 
-/// The processors in a list of the kernel, or of runs_text(): "0-3,8" -> 0 1 2 3 8. What is no such list is empty.
+/// The processors in a list of the kernel, or of runs_text(.., ","): "0-3,8" -> 0 1 2 3 8. What is no such list is
+/// empty.
 [[nodiscard]] std::vector<int> parse_processors(const std::string& text);
 
 class ProcessorLayout {

@@ -9,7 +9,7 @@
 
 namespace pb::image {
 
-/// What random numbers are assigned to positions in an infinite image for.
+/// What the random numbers of the positions in an infinite image are used for.
 enum class RandomStream : uint32_t { noise = 0, shading = 1, leaves = 2 };
 
 /// Returns the random block of a position: its two coordinates (below 2^32 in magnitude, beyond which they wrap), a

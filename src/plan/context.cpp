@@ -107,7 +107,7 @@ std::string short_text(const ContextWay& way) {
                        way.computed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
 }
 
-std::string reason_of(const std::vector<ContextWay>& ways, const ContextWay& taken) {
+std::string halo_note_of(const std::vector<ContextWay>& ways, const ContextWay& taken) {
     std::string text =
         fmt::format("halo = auto: {}, {}, {:.3g} x the arithmetic", way_text(taken),
                     taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.computed_per_useful);
@@ -124,7 +124,7 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
     else
         settle_halo(point, *way.point.halo);
     settle_memory(point);
-    point.halo_note = reason_of(ways, way);
+    point.halo_note = halo_note_of(ways, way);
     point.notes.push_back(point.halo_note);
 }
 

@@ -83,8 +83,7 @@ TEST(Exchanged, MemoryIsSharedOutOverRanks) {
     config::PointSettings settings = exchanged_point(32);
     settings.image.height = settings.image.width = 1024;
     const auto bytes = [&](int ranks) {
-        const BytesInRows slab = slab_bytes(planned(settings, make_local_topology(ranks)));
-        return static_cast<double>(slab.maps + slab.in_out);
+        return static_cast<double>(slab_bytes(planned(settings, make_local_topology(ranks))).all());
     };
     EXPECT_NEAR(bytes(4) / bytes(1), 0.25, 0.01);
 }

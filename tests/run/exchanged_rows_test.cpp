@@ -124,14 +124,13 @@ TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHostAndFromDeviceToD
             return output.made();
         };
         const RowRoom room = row_room(work, chosen.channels);
-        const auto host =
-            make_slab_pipeline(*denoiser, make_host_rows(chosen.options, room), work, chosen.options, false);
+        const auto host = make_slab_pipeline(*denoiser, make_host_rows(chosen.options, room), work, chosen.options);
         const test::Made expected = made_by(*host);
         BordersInPlace in_place(world_);
         for (comm::DeviceBorders* const borders : {static_cast<BordersInPlace*>(nullptr), &in_place}) {
             chosen.options.device_borders = borders;
-            const auto device = make_slab_pipeline(*denoiser, make_device_rows(chosen.options, samples, room), work,
-                                                   chosen.options, borders == nullptr);
+            const auto device =
+                make_slab_pipeline(*denoiser, make_device_rows(chosen.options, samples, room), work, chosen.options);
             EXPECT_TRUE(made_by(*device) == expected);
             EXPECT_GT(device->forward_call(), 0);
         }

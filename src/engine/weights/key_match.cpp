@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <ranges>
 #include <span>
 
 namespace pb::engine {
@@ -148,10 +149,11 @@ std::string first_of(const std::vector<std::string>& texts, size_t few) {
     return fmt::format("{}{}", fmt::join(std::span(texts).first(std::min(texts.size(), few)), ", "), more);
 }
 
-std::string first_names(std::vector<std::string> names) {
+std::string first_names(const std::vector<std::string>& names) {
     constexpr size_t kFew = 3;
-    for (std::string& name : names) name = shown(name);
-    return first_of(names, kFew);
+    std::string text;
+    for (const std::string& name : names | std::views::take(kFew)) add_item(text, shown(name));
+    return names.size() > kFew ? fmt::format("{} and {} more", text, names.size() - kFew) : text;
 }
 
 }  // namespace pb::engine

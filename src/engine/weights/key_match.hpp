@@ -40,6 +40,6 @@ struct NetworkPart {
 /// `a, b, c and 7 more`: at most `few` of them.
 [[nodiscard]] std::string first_of(const std::vector<std::string>& texts, size_t few);
 /// `'a', 'b', 'c' and 7 more`.
-[[nodiscard]] std::string first_names(std::vector<std::string> names);
+[[nodiscard]] std::string first_names(const std::vector<std::string>& names);
 
 }  // namespace pb::engine

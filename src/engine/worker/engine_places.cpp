@@ -1,5 +1,6 @@
 #include "engine/worker/engine_places.hpp"
 
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "engine/worker/child_process.hpp"
 
@@ -66,18 +67,19 @@ std::vector<std::string> worker_command(EngineKind engine, const std::string& fi
 }
 
 std::string installed_engines_text() {
-    std::vector<std::string> installed, absent;
+    std::string installed;
+    std::vector<std::string> absent;
     for (const auto& [engine, name] : enum_names(EngineKind{})) {
         if (!has_own_process(engine) || engine == EngineKind::python) continue;
         try {
-            installed.push_back(versions_of(engine));
+            add_item(installed, versions_of(engine), "; ");
         } catch (const Error&) {
             absent.emplace_back(name);
         }
     }
     if (!absent.empty())
-        installed.push_back(fmt::format("not installed: {} (launch/engines.sh)", fmt::join(absent, ", ")));
-    return fmt::format("engines in a process of their own: {}", fmt::join(installed, "; "));
+        add_item(installed, fmt::format("not installed: {} (launch/engines.sh)", fmt::join(absent, ", ")), "; ");
+    return "engines in a process of their own: " + installed;
 }
 
 }  // namespace pb::engine::worker_engine

@@ -26,11 +26,13 @@ class DecodedFile final : public ImageFile {
 
     void read(const Rect& part, MutablePixelView to) override {
         check_read(info(), part, to);
+        decode();
         copy(part, 0, to);
     }
 
     [[nodiscard]] Image read_alpha(const Rect& part) override {
         if (!info().has_alpha) return {};
+        decode();
         Image alpha(part.extent, 1, info().dtype);
         copy(part, info().channels, alpha.view());
         return alpha;
@@ -39,7 +41,6 @@ class DecodedFile final : public ImageFile {
   private:
     /// Copies the channels of `part` from `first` on, as many as `to` has.
     void copy(const Rect& part, int64_t first, MutablePixelView to) {
-        decode();
         for (int64_t y = 0; y < part.extent.h; ++y)
             copy_channels(image_.row_part(part.row + y, part.column, part.extent.w), size_of(info().dtype), first,
                           to.channels, to.row(y));

@@ -23,7 +23,7 @@ using Bytes = std::vector<std::byte>;
 
 const uint8_t* first_of(const Bytes& bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
 
-std::string reason_of(VP8StatusCode status) {
+std::string webp_reason(VP8StatusCode status) {
     if (status == VP8_STATUS_OUT_OF_MEMORY) return "out of memory";
     if (status == VP8_STATUS_SUSPENDED || status == VP8_STATUS_NOT_ENOUGH_DATA) return "its pixels end early";
     return "libwebp does not understand its pixels";
@@ -44,7 +44,7 @@ void check_length(const RandomAccessFile& file, const Bytes& bytes) {
 ImageInfo read_info(const RandomAccessFile& file, const Bytes& bytes) {
     WebPBitstreamFeatures features;
     const VP8StatusCode status = WebPGetFeatures(first_of(bytes), bytes.size(), &features);
-    if (status != VP8_STATUS_OK) file.refuse_damaged(reason_of(status));
+    if (status != VP8_STATUS_OK) file.refuse_damaged(webp_reason(status));
     if (features.has_animation != 0) file.refuse("it is an animation (more than one page)", "export one frame");
     return {{features.height, features.width}, 3, DType::u8, features.has_alpha != 0};
 }
@@ -80,7 +80,7 @@ void decode(const RandomAccessFile& file, InterleavedImage& image) {
     config.output.u.RGBA.stride = static_cast<int>(image.row_bytes());
     config.output.u.RGBA.size = image.samples.size();
     const VP8StatusCode status = WebPDecode(first_of(bytes), bytes.size(), &config);
-    if (status != VP8_STATUS_OK) file.refuse_damaged(reason_of(status));
+    if (status != VP8_STATUS_OK) file.refuse_damaged(webp_reason(status));
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ inline constexpr const char* kStar = "\u2605";
 [[nodiscard]] std::string exchanged_formula_of(const plan::Point& point, double weights);
 
 /// Writes which rows each rank owns and what travels, for each point of a plan with `halo: exchanged`; empty when there
-/// is none. With `link` the seconds that the messages take, with
-/// `rank_tflops`, too, how that compares with the arithmetic.
+/// is none. With `link` the seconds that the messages take, with `rank_tflops`, too, how that compares with the
+/// arithmetic.
 [[nodiscard]] std::string exchange_text(const plan::Plan& plan, const std::optional<plan::Link>& link,
                                         std::optional<double> rank_tflops);
 

@@ -23,8 +23,7 @@ std::unique_ptr<Pipeline> make_pipeline(engine::Denoiser& denoiser, const Work& 
     const RowRoom room = row_room(work, channels);
     auto rows = is_on_device ? make_device_rows(options, sample_type, room) : make_host_rows(options, room);
     if (work.bands) return make_band_pipeline(denoiser, std::move(rows), work);
-    const bool is_staged = is_on_device && options.device_borders == nullptr;
-    return make_slab_pipeline(denoiser, std::move(rows), work, options, is_staged);
+    return make_slab_pipeline(denoiser, std::move(rows), work, options);
 }
 
 image::Image run_window(engine::Denoiser& denoiser, image::Image window, const device::Conversion& conversion,

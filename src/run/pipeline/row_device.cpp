@@ -20,11 +20,12 @@ class HostRows final : public RowDevice {
           stream_(DeviceId{}) {}
 
     [[nodiscard]] device::Stream& stream() override { return stream_; }
+    [[nodiscard]] bool is_on_device() const override { return false; }
     [[nodiscard]] const void* in() const override { return in_.pointer(); }
     [[nodiscard]] void* out() const override { return out_.pointer(); }
 
     void cut(const Rect& rows, WindowSource& input) override {
-        cut_window_to_f32(input, rows, conversion_, reinterpret_cast<float*>(in_.pointer()));
+        cut_window_to_f32(input, rows, conversion_, static_cast<float*>(in_.pointer()));
     }
 
     void send(int64_t /*rows*/, StageWatch& /*watch*/) override {}
@@ -34,7 +35,7 @@ class HostRows final : public RowDevice {
     }
 
     void write(size_t /*number*/, int64_t row, const plan::Tile& band, CoreSink& output) override {
-        const float* const made = reinterpret_cast<const float*>(out_.pointer()) + row * out_row_floats_;
+        const float* const made = static_cast<const float*>(out_.pointer()) + row * out_row_floats_;
         write_core_from_f32(made, band, conversion_, output);
     }
 
@@ -83,6 +84,7 @@ class DeviceRows final : public RowDevice {
     DeviceRows& operator=(const DeviceRows&) = delete;
 
     [[nodiscard]] device::Stream& stream() override { return stream_; }
+    [[nodiscard]] bool is_on_device() const override { return true; }
     [[nodiscard]] const void* in() const override { return in_.pointer(); }
     [[nodiscard]] void* out() const override { return out_.pointer(); }
 

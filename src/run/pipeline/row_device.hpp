@@ -24,6 +24,8 @@ class RowDevice {
     virtual ~RowDevice() = default;
     /// Where the network's work is enqueued.
     [[nodiscard]] virtual device::Stream& stream() = 0;
+    /// Whether the memory of the rows is not the host's.
+    [[nodiscard]] virtual bool is_on_device() const = 0;
     /// Rows of the network's input and output, in memory of the device.
     [[nodiscard]] virtual const void* in() const = 0;
     [[nodiscard]] virtual void* out() const = 0;
@@ -54,9 +56,8 @@ class RowDevice {
 [[nodiscard]] std::unique_ptr<Pipeline> make_band_pipeline(engine::Denoiser& denoiser, std::unique_ptr<RowDevice> rows,
                                                            const Work& work);
 /// Makes the pipeline for work with a `slab`. The passes of all ranks that own a slab run together: when one fails, it
-/// fails on the others with NeighbourFailed. `is_staged`: see SlabRun.
+/// fails on the others with NeighbourFailed.
 [[nodiscard]] std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, std::unique_ptr<RowDevice> rows,
-                                                           const Work& work, const PipelineOptions& options,
-                                                           bool is_staged);
+                                                           const Work& work, const PipelineOptions& options);
 
 }  // namespace pb::run

@@ -65,10 +65,10 @@ class BorderExchange final : public engine::RowExchange {
 class SlabPipeline final : public Pipeline {
   public:
     SlabPipeline(engine::Denoiser& denoiser, std::unique_ptr<RowDevice> rows, const Work& work,
-                 const PipelineOptions& options, bool is_staged)
+                 const PipelineOptions& options)
         : work_(work),
           slab_(*work.slab),
-          run_(denoiser, slab_, std::move(rows), is_staged),
+          run_(denoiser, slab_, std::move(rows), options),
           cores_(cores_of(work)),
           neighbours_(neighbours_of(slab_, *options.ranks)),
           channel_(open_channel(options)) {}
@@ -134,9 +134,9 @@ class SlabPipeline final : public Pipeline {
 }  // namespace
 
 std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, std::unique_ptr<RowDevice> rows,
-                                             const Work& work, const PipelineOptions& options, bool is_staged) {
+                                             const Work& work, const PipelineOptions& options) {
     require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
-    return std::make_unique<SlabPipeline>(denoiser, std::move(rows), work, options, is_staged);
+    return std::make_unique<SlabPipeline>(denoiser, std::move(rows), work, options);
 }
 
 }  // namespace pb::run

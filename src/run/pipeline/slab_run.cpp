@@ -30,9 +30,10 @@ void StagedExchange::finish() {
 }
 
 SlabRun::SlabRun(engine::Denoiser& denoiser, const network::ExchangedSlab& slab, std::unique_ptr<RowDevice> rows,
-                 bool is_staged)
+                 const PipelineOptions& options)
     : slab_(slab), rows_(std::move(rows)) {
-    if (is_staged) staged_.emplace(rows_->stream(), static_cast<size_t>(slab.traffic().largest));
+    if (rows_->is_on_device() && options.device_borders == nullptr)
+        staged_.emplace(rows_->stream(), static_cast<size_t>(slab.traffic().largest));
     pass_ = denoiser.make_slab_pass(slab, rows_->stream());
 }
 

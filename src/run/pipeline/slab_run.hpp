@@ -36,10 +36,10 @@ class StagedExchange final : public engine::RowExchange {
 
 class SlabRun {
   public:
-    /// `is_staged`: border rows go through memory of the host, while those of the pass are in memory of the device.
-    /// `denoiser` and `slab` must outlive it. Throws OutOfMemory.
+    /// Border rows of a device go through memory of the host unless the options have `device_borders`. `denoiser` and
+    /// `slab` must outlive it. Throws OutOfMemory.
     SlabRun(engine::Denoiser& denoiser, const network::ExchangedSlab& slab, std::unique_ptr<RowDevice> rows,
-            bool is_staged);
+            const PipelineOptions& options);
     /// The maps of the pass are in use until then.
     ~SlabRun() { rows_->finish(); }
     SlabRun(const SlabRun&) = delete;

@@ -36,9 +36,9 @@ struct Quantisation {
     std::optional<image::SampleRange> limits;  // range to which values are clipped
 };
 
-/// In memory: a slab that the ranks of a node share. Streamed: each core is stored when it is written, so that no rank
-/// holds more of the image than its batches. A core is written in two steps: `map` returns memory for it, and `commit`
-/// states that its samples are there.
+/// The destination of the cores of a pass. In memory: a slab that the ranks of a node share. Streamed: each core is
+/// stored when it is written, so that no rank holds more of the image than its batches. A core is written in two steps:
+/// `map` returns memory for it, and `commit` states that its samples are there.
 class CoreSink {
   public:
     virtual ~CoreSink() = default;

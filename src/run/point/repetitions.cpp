@@ -1,6 +1,7 @@
 #include "run/point/repetitions.hpp"
 
 #include "base/statistics.hpp"
+#include "base/stopwatch.hpp"
 #include "base/telemetry_record.hpp"
 #include "comm/interruption.hpp"
 #include "device/host_memory.hpp"

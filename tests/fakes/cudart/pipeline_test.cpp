@@ -292,6 +292,14 @@ class MirrorOnDevice final : public engine::RowExchange {
     std::array<engine::BorderRows, 2> rows_;
 };
 
+/// Says that border rows stay on the device.
+class BordersOnDevice final : public comm::DeviceBorders {
+  public:
+    [[nodiscard]] std::unique_ptr<comm::BorderChannel> open(const comm::NeighbourRanks&, device::Stream&) override {
+        throw Error("a slab opens no channel");
+    }
+};
+
 TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOrder) {
     const network::ExchangedSlab slab(
         network::graph_of(network::DncnnShape{.depth = 4}),
@@ -301,14 +309,17 @@ TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOr
     const std::array bands{plan::Tile{{8, 0, {8, kWidth}}, {8, 0, {8, kWidth}}},
                            plan::Tile{{16, 0, {4, kWidth}}, {16, 1, {4, kWidth - 1}}}};
     const std::array cores{Rect{0, 0, bands[0].core.extent}, Rect{8, 1, bands[1].core.extent}};
+    BordersOnDevice borders;
     for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64& random) {
-        const PipelineCase chosen = case_of_bands(any);
+        PipelineCase chosen = case_of_bands(any);
+        const bool is_direct = pick(random, {true, false});
+        if (is_direct) chosen.options.device_borders = &borders;
         const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
         PipelineScene scene(chosen);
         ExchangedEndsDenoiser denoiser(chosen);
-        const bool is_direct = pick(random, {true, false});
         const run::RowRoom room{kWidth, chosen.channels, slab.held(0).size(), slab.shape().rows.size()};
-        run::SlabRun on_device(denoiser, slab, run::make_device_rows(chosen.options, chosen.samples, room), !is_direct);
+        run::SlabRun on_device(denoiser, slab, run::make_device_rows(chosen.options, chosen.samples, room),
+                               chosen.options);
         SceneWindows windows(scene);
         run::PassLog log;
         for (int pass = 0; pass < 2; ++pass) {
