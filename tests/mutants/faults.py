@@ -102,19 +102,36 @@ def make_place(name, fault_id, layer, table):
             raise Refused(f"{name}: the '?' and ':' of a condition belong to one expression: {text!r}")
         if not is_balanced(text):
             raise Refused(f"{name}: a bracket that opens in a text closes in it: {text!r}")
+        if not place.statement and not is_expression(text):
+            raise Refused(f"{name}: is no expression that could stand in brackets; take more of it: {text!r}")
     return place
+
+
+def without_literals(text):
+    return re.sub(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])+'""", "0", text)
 
 
 def is_balanced(text):
     """Whether each bracket outside of literals has its counterpart."""
     closing = {")": "(", "]": "[", "}": "{"}
     opened = []
-    for bracket in re.findall(r"[()\[\]{}]", re.sub(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])+'""", "", text)):
+    for bracket in re.findall(r"[()\[\]{}]", without_literals(text)):
         if bracket not in closing:
             opened.append(bracket)
         elif not opened or opened.pop() != closing[bracket]:
             return False
     return not opened
+
+
+def is_expression(text):
+    """False for a part of one, for several, and for what begins as a statement or a list."""
+    bare = without_literals(text)
+    while bare != (inner := re.sub(r"[(\[{][^()\[\]{}]*[)\]}]", "0", bare)):
+        bare = inner
+    begins_otherwise = re.match(r"(if|for|while|else|return|const|auto)\b|[.,/|=]|&&|[<>!]=", bare)
+    begins_list = text.startswith("{")
+    ends_early = re.search(r"(?<!\+)\+$|(?<!-)-$|[,*/%=&|<>(]$", bare)
+    return not (begins_otherwise or begins_list or ends_early or "," in bare)
 
 
 def check_keys(name, table, known):

@@ -97,7 +97,7 @@ class MutantsTest(unittest.TestCase):
 
     def test_a_list_that_does_not_fit_is_refused_by_name(self):
         self.assert_refused(["sum-is-difference", "not hold the text"], dict(FAULT, find="a * b"))
-        self.assert_refused(["sum-is-difference", "2 times"], dict(FAULT, find="result =", put="x"))
+        self.assert_refused(["sum-is-difference", "times, not once"], dict(FAULT, find="result", put="x"))
         self.assert_refused(["sum-is-difference", "is not there"], dict(FAULT, file="src/base/gone.cpp"))
         self.assert_refused(["sum-is-difference", "no file of the layer"], dict(FAULT, file="tests/check.cpp"))
         self.assert_refused(["sum-is-difference", "two of this id"], FAULT, dict(FAULT, find="add(a, a)"))
@@ -108,8 +108,10 @@ class MutantsTest(unittest.TestCase):
         self.assert_refused(["sum-is-difference", "ends with ';'"], dict(FAULT, put="a - b", statement=True))
         self.assert_refused(["sum-is-difference", "one expression"], dict(FAULT, put="a ? b :"))
         self.assert_refused(["sum-is-difference", "closes in it"], dict(FAULT, find="add(a, a", put="add(a, 0"))
+        self.assert_refused(["sum-is-difference", "no expression"], dict(FAULT, find="a, a", put="a, 0"))
+        self.assert_refused(["sum-is-difference", "no expression"], dict(FAULT, find="a +", put="a -"))
         self.assert_refused(["sum-is-difference", "other", "overlap"], FAULT,
-                            dict(FAULT, id="other", find="return a + b", put="x"))
+                            dict(FAULT, id="other", find="return a + b;", put="return x;", statement=True))
 
     def test_what_fits_is_listed(self):
         result = self.run_tool(FAULT, options=["--list"])
