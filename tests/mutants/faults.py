@@ -160,6 +160,8 @@ def misfit(place, text):
     if text is None:
         return "is not there"
     count = text.count(place.find)
+    if count == 1 and re.search(r"(::|->|\.)$", text[:text.index(place.find)]):
+        return f"has the text to find behind '::', '.' or '->': take the whole name: {place.find.strip()!r}"
     if count == 0:
         return f"does not hold the text to find any more: {place.find.strip()!r}"
     return f"holds the text to find {count} times, not once: {place.find.strip()!r}" if count > 1 else ""

@@ -12,7 +12,7 @@
 namespace pb::comm {
 namespace {
 
-constexpr const char* kWhat = "border rows by NCCL";
+constexpr const char* kByNccl = "border rows by NCCL";
 constexpr double kCallTimeouts = 2;  // a call that returns ends by its own time-out
 
 /// The byte that a rank sends to each neighbour before both give NCCL the rows between them.
@@ -47,7 +47,7 @@ class NcclBorderChannel final : public BorderChannel {
 
     /// Each exchange has a time-out of its own, because the arithmetic of a pass may take longer.
     void finish_pass() override {
-        or_end_job(name_, kWhat, [&] {
+        or_end_job(name_, kByNccl, [&] {
             for (; num_ended_ < num_enqueued_; ++num_ended_)
                 ranks_.nccl().wait_for(ends_[num_ended_], "their transfer");
         });
@@ -66,7 +66,7 @@ class NcclBorderChannel final : public BorderChannel {
     void enqueue() noexcept {
         control_.wait();
         is_started_ = false;
-        or_end_job(name_, kWhat, [&] {
+        or_end_job(name_, kByNccl, [&] {
             device::select_device(ranks_.device());
             const auto messages = messages_to(control_.alive());
             if (!messages.empty()) limit_([&] { ranks_.nccl().exchange(messages, cuda_stream()); });
@@ -106,7 +106,7 @@ class NcclBorders final : public DeviceBorders {
   public:
     NcclBorders(const Communicator& ranks, DeviceId device, double timeout_s)
         : ranks_(ranks.split(0, ranks.rank()), device, timeout_s),
-          limit_(name_of_rank(ranks), std::string(kWhat) + ": a call", kCallTimeouts * timeout_s) {}
+          limit_(name_of_rank(ranks), std::string(kByNccl) + ": a call", kCallTimeouts * timeout_s) {}
 
     [[nodiscard]] std::unique_ptr<BorderChannel> open(const NeighbourRanks& neighbours,
                                                       device::Stream& stream) override {

@@ -57,7 +57,7 @@ void judge_jpeg_warning(j_common_ptr codec, int level) {
 
 /// Runs `code`. Returns false when libjpeg reported an error.
 template <class Code>
-[[nodiscard]] bool guarded(JpegError& error, const Code& code) {
+[[nodiscard]] bool guarded_jpeg(JpegError& error, const Code& code) {
     if (setjmp(error.place) != 0) return false;  // NOLINT(cert-err52-cpp)
     code();
     return true;
@@ -148,7 +148,7 @@ class JpegReader {
 
     template <class Code>
     void run(const Code& code) {
-        if (guarded(error_, code)) return;
+        if (guarded_jpeg(error_, code)) return;
         const std::string text = error_.text;
         jpeg_destroy_decompress(&codec_);  // needed because the constructor may call this function
         file_.refuse_damaged(text);
@@ -253,7 +253,7 @@ class JpegWriter {
 
     template <class Code>
     void run(const Code& code) {
-        if (!guarded(error_, code)) throw Error(std::string("writing JPEG failed: ") + error_.text);
+        if (!guarded_jpeg(error_, code)) throw Error(std::string("writing JPEG failed: ") + error_.text);
     }
 
     JpegError error_;

@@ -22,7 +22,7 @@ std::string quoted(const std::string& field) {
 }
 
 template <class Pick>
-std::string line_of(const CsvRow& row, Pick pick) {
+std::string csv_line(const CsvRow& row, Pick pick) {
     std::string line;
     for (const auto& cell : row) {
         if (&cell != row.data()) line += ',';
@@ -94,8 +94,8 @@ std::string csv_of(const std::vector<NamedPoint>& points, bool has_files, const 
     none.sessions.emplace_back();
     const RecordedPoint nothing;
     const CsvRow header = row_of({has_files ? "file" : "", "", &none, &nothing});
-    std::string text = line_of(header, [](const auto& cell) { return cell.first; });
-    for (const auto& point : points) text += line_of(row_of(point), [](const auto& cell) { return cell.second; });
+    std::string text = csv_line(header, [](const auto& cell) { return cell.first; });
+    for (const auto& point : points) text += csv_line(row_of(point), [](const auto& cell) { return cell.second; });
     return text;
 }
 
