@@ -76,7 +76,7 @@ std::string join_hosts(std::span<const RankLoad> ranks, const Describe& describe
         if (observed_s <= 0) continue;
         std::string words;
         describe(host, observed_s, words);
-        if (!words.empty()) add_item(all, name + ": " + words, "; ");
+        if (!words.empty()) add_item(all, fmt::format("{}: {}", name, words), "; ");
     }
     return all;
 }

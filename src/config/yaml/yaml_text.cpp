@@ -121,7 +121,7 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
             fail(entry.first.Mark(), fmt::format("{}: a range has from, to and step or factor, not '{}'{}", key, word,
                                                  did_you_mean(nearest)));
         }
-        const PlacedText text = scalar(entry.second, key + "." + word);
+        const PlacedText text = scalar(entry.second, fmt::format("{}.{}", key, word));
         try {
             parse_setting(text.text, numbers[word]);
         } catch (const UsageError& error) {
