@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <ranges>
 #include <span>
 
 namespace pb::engine {
@@ -152,7 +151,7 @@ std::string first_of(const std::vector<std::string>& texts, size_t few) {
 std::string first_names(const std::vector<std::string>& names) {
     constexpr size_t kFew = 3;
     std::string text;
-    for (const std::string& name : names | std::views::take(kFew)) add_item(text, shown(name));
+    for (const std::string& name : std::span(names).first(std::min(names.size(), kFew))) add_item(text, shown(name));
     return names.size() > kFew ? fmt::format("{} and {} more", text, names.size() - kFew) : text;
 }
 
