@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "report/tables/tables.hpp"
 #include "report/tables/text.hpp"
 #include "report/tables/text_table.hpp"
@@ -127,7 +128,7 @@ std::string over_batch_text(const measure::StudySummary& study, const TextSize& 
                            study.batch_times.size(), study.batch_memory.size());
     std::string text = study.batch_times.empty() ? "" : "Time a window over the batch\n";
     for (const auto& times : study.batch_times) text += "  " + times_text(times) + "\n";
-    if (!study.batch_memory.empty()) text += (text.empty() ? "" : "\n") + memory_text(study.batch_memory, size.width);
+    if (!study.batch_memory.empty()) add_item(text, memory_text(study.batch_memory, size.width), "\n");
     return text;
 }
 
@@ -154,7 +155,7 @@ std::string study_text(const measure::StudySummary& study, const TextSize& size)
     if (!study.recommendations.empty()) text += "Which point to take\n";
     for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation, size);
     const auto add = [&](const std::string& part) {
-        if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
+        if (!part.empty()) add_item(text, part, "\n");
     };
     add(over_batch_text(study, size));
     if (!study.largest_batches.empty()) add(largest_text(study.largest_batches, size.width));

@@ -121,7 +121,7 @@ std::string TextTable::text(size_t width) const {
             used = std::min(width, used + kGap + widths[next]);
             shown.push_back(next++);
         }
-        all += (all.empty() ? "" : "\n") + block_text(shown, widths);
+        add_item(all, block_text(shown, widths), "\n");
     } while (next < columns_.size());
     return all;
 }
