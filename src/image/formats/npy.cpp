@@ -1,5 +1,3 @@
-#include "image/formats/npy.hpp"
-
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
 #include "image/sample_types.hpp"
@@ -20,7 +18,7 @@ namespace {
 
 constexpr size_t kMagicBytes = 8;  // "\x93NUMPY" and two version bytes
 
-/// Of versions 1 to 3: a Python dictionary as text.
+/// What a header of version 1, 2 or 3 says, a Python dictionary as text.
 struct NpyHeader {
     // (H,W) and (H,W,1) are gray, (H,W,2) gray and alpha, (H,W,3) RGB, (H,W,4) RGB and alpha; more channels are bands.
     ImageInfo info;
