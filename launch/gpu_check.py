@@ -22,6 +22,8 @@ NETWORKS = ("drunet", "unet", "dncnn")
 FIRST_TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test",
                "gpu_nccl_borders_test")
 ENGINE_TEST = "gpu_engine_test"
+ENGINE_PARTS = 4  # side by side, because most of its time is that of the CPU
+ENGINE_LARGE = "*2To31*"  # takes tens of GiB of the device, so it runs alone
 # configs/gpu_check/<name>.yaml, each a `patchbench run` of its own, so that one that fails costs its own part only.
 FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 110))
 STUDY_OF_SEVERAL = ("borders", 45)  # where there is more than one GPU
@@ -41,7 +43,7 @@ class Check:
         first = [(self.study, *study) for study in FIRST_STUDIES]
         later = [(self.study, *study) for study in LATER_STUDIES]
         several = [(self.study, *STUDY_OF_SEVERAL)] if self.gpus > 1 else []
-        engine = (self.tests, (ENGINE_TEST,), 150)
+        engine = (self.engine_test, 150)
         others = (self.tests, self.other_tests(), 60)
         for part, *arguments in [(self.machine,), (self.tests, FIRST_TESTS, 60), *first, engine, *later[:2],
                                  *several, (self.beside_pytorch,), others, *later[2:], (self.sanitizer,), (self.profiles,),
@@ -80,6 +82,24 @@ class Check:
                 step = name + (f"_{ranks}_ranks" if ranks > 1 else "")
                 command = [*self.kit.ranks(ranks), program, f"--gtest_output=json:{self.folder / step}.json"]
                 self.steps.run(step, command, limit_s, expect_skip=self.is_cpu)
+
+    def engine_test(self, limit_s):
+        """In parts side by side, and then its test of large batches."""
+        if not is_program(self.kit.tests / ENGINE_TEST):
+            self.steps.note(ENGINE_TEST, "FAILED", note=f"{self.kit.tests / ENGINE_TEST} is missing")
+            return
+        names = [f"{ENGINE_TEST}_{part + 1}" for part in range(ENGINE_PARTS)]
+        commands = {name: self.engine_command(name, f"-{ENGINE_LARGE}", part, ENGINE_PARTS)
+                    for part, name in enumerate(names)}
+        self.steps.run_together(commands, limit_s, expect_skip=self.is_cpu)
+        name = f"{ENGINE_TEST}_large"
+        self.steps.run(name, self.engine_command(name, ENGINE_LARGE), limit_s, expect_skip=self.is_cpu)
+
+    def engine_command(self, name, chosen, part=0, parts=1):
+        threads = max((os.cpu_count() or 1) // parts, 1)
+        return ["env", f"OMP_NUM_THREADS={threads}", f"GTEST_TOTAL_SHARDS={parts}", f"GTEST_SHARD_INDEX={part}",
+                self.kit.tests / ENGINE_TEST, f"--gtest_filter={chosen}",
+                f"--gtest_output=json:{self.folder / name}.json"]
 
     def study(self, name, limit_s):
         out = self.folder / f"study_{name}"

@@ -70,7 +70,7 @@ def label(point):
     parts = [str(at(point, "label"))]
     if at(settings, "cuda_graph"):
         parts.append("graph")
-    if at(settings, "fusion") == "on":
+    if at(settings, "settled", "fused"):
         parts.append("fused")
     if at(settings, "last_batch") == "ragged":
         parts.append("ragged")
@@ -114,7 +114,9 @@ def busy_allocators(points):
 def without(point, key):
     """What a point and its counterpart with another value of `key` share."""
     settings = at(point, "point")
-    kept = {name: value for name, value in settings.items() if name != key} if isinstance(settings, dict) else None
+    kept = {name: value for name, value in settings.items() if name != key} if isinstance(settings, dict) else {}
+    if key == "fusion" and isinstance(kept.get("settled"), dict):  # follows from it
+        kept["settled"] = {name: value for name, value in kept["settled"].items() if name != "fused"}
     return json.dumps(kept, sort_keys=True)
 
 

@@ -47,29 +47,25 @@ class Steps:
 
     def run(self, name, command, limit_s, expect_skip=False, optional=False):
         """Runs a command with its output in <name>.log; notes and returns what came of it."""
+        return self.run_together({name: command}, limit_s, expect_skip, optional)[0]
+
+    def run_together(self, commands, limit_s, expect_skip=False, optional=False):
+        """Runs the named commands side by side. What they started is ended with them, whatever happens here."""
         limit_s = min(limit_s * self.pace, self.end - time.monotonic())
         if limit_s < SHORTEST_S * self.pace:
-            return self.note(name, "skipped" if optional else "NOT RUN", 0, "no time was left", "")
-        print(f"-- {name} (at most {limit_s:.0f} s)", file=sys.stderr, flush=True)
-        start = time.monotonic()
-        code, timed_out, output = self.call(self.folder / f"{name}.log", command, limit_s)
-        return self.note(name, *judge(code, timed_out, expect_skip, limit_s, time.monotonic() - start), output)
-
-    def call(self, log, command, limit_s):
-        """(exit code, whether it was stopped, output). What it started is ended with it, whatever happens here."""
-        with open(log, "w+b") as file:
-            try:
-                process = subprocess.Popen([str(word) for word in command], cwd=self.kit.folder, stdout=file,
-                                           stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True)
-            except OSError as error:
-                return 127, False, str(error)
-            code = None
-            try:
-                code = wait(process, limit_s)
-            finally:
-                stop(process, 5 * self.pace)
-            file.seek(0)
-            return code, code is None, file.read().decode(errors="replace")
+            return [self.note(name, "skipped" if optional else "NOT RUN", 0, "no time was left") for name in commands]
+        started = []
+        try:
+            for name, command in commands.items():
+                print(f"-- {name} (at most {limit_s:.0f} s)", file=sys.stderr, flush=True)
+                started.append(Started(name, command, self.folder / f"{name}.log", self.kit.folder))
+            for each in started:
+                each.wait(limit_s)
+        finally:
+            for each in started:
+                each.stop(5 * self.pace)
+        return [self.note(each.name, *judge(each.code, each.timed_out, expect_skip, limit_s, each.seconds),
+                          each.output()) for each in started]
 
     def note(self, name, verdict, seconds=0, note="", output=""):
         self.outcomes.append(Outcome(name, verdict, seconds, note, output))
@@ -90,6 +86,34 @@ def judge(code, timed_out, expect_skip, limit_s, seconds):
     if code < 0:
         return "FAILED", seconds, f"ended by signal {-code}"
     return ("FAILED", seconds, f"exit code {code}") if code else ("ok", seconds, "")
+
+
+class Started:
+    """A command that runs, or did."""
+
+    def __init__(self, name, command, log, folder):
+        self.name, self.log, self.start = name, log, time.monotonic()
+        self.process, self.code, self.timed_out, self.seconds, self.trouble = None, 127, False, 0, ""
+        try:
+            with open(log, "wb") as file:
+                self.process = subprocess.Popen([str(word) for word in command], cwd=folder, stdout=file,
+                                                stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True)
+        except OSError as error:
+            self.trouble = str(error)
+
+    def wait(self, limit_s):
+        """At most until `limit_s` after its start."""
+        if self.process is not None:
+            self.code = wait(self.process, max(self.start + limit_s - time.monotonic(), 0))
+            self.timed_out = self.code is None
+        self.seconds = time.monotonic() - self.start
+
+    def stop(self, patience_s):
+        if self.process is not None:
+            stop(self.process, patience_s)
+
+    def output(self):
+        return self.trouble or self.log.read_bytes().decode(errors="replace")
 
 
 def wait(process, seconds):

@@ -111,7 +111,8 @@ def beside_text(folder):
 
 
 def errors_text(folder):
-    rows = list(results.recorded_errors(folder / "gpu_engine_test.json"))
+    reports = sorted(folder.glob("gpu_engine_test*.json"))
+    rows = [row for report in reports for row in results.recorded_errors(report)]
     return table(["test", "precision", "largest error"], rows) if rows else "None was recorded.\n\n"
 
 

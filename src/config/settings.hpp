@@ -156,7 +156,8 @@ void work_fields(Settings& s, Visitor&& v) {
       s.overlap);
     v(FieldName{"cudnn_benchmark", "", "CUDA: let cuDNN time its algorithms for each shape"}, s.cudnn_benchmark);
     v(FieldName{"cuda_graph", "", "CUDA: replay the forward call as a captured graph"}, s.cuda_graph);
-    v(FieldName{"fusion", "", "CUDA: bias, ReLU and sums inside the convolutions, each checked; auto: off"}, s.fusion);
+    v(FieldName{"fusion", "", "CUDA: bias, ReLU and sums inside the convolutions, each checked; auto: where faster"},
+      s.fusion);
     v(FieldName{"memory_limit_mib", "MiB", "cap on the engine's allocator, CPU too; 0: none", {0, kMaxEdge}},
       s.memory_limit_mib);
     v(FieldName{"timed.base_s", "s", "engine timed: T(b) = base_s + per_window_s b", {0, kMaxSeconds}}, s.timed.base_s);

@@ -29,7 +29,7 @@ std::optional<network::CropEngine> crop_engine(const Point& point) {
     if (settings.engine != EngineKind::torch) return std::nullopt;
     const bool is_cuda = point.device == DeviceKind::cuda;
     if (!is_cuda && settings.layout != Layout::channels_last) return std::nullopt;  // oneDNN copies other maps
-    if (is_cuda && (settings.cuda_graph || is_fused(settings, point.device))) return std::nullopt;
+    if (is_cuda && (settings.cuda_graph || settings.fusion == FusionKind::on)) return std::nullopt;
     network::CropEngine torch{network::ComputedUnit::pixel, is_cuda ? network::kCudnnPiecesPath : network::kOnednnPath};
     torch.path.value_bytes = static_cast<int64_t>(size_of(storage_of(settings.dtype)));
     return torch;

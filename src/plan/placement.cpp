@@ -171,7 +171,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     if (point.halo) settle_memory(point);
     if (is_carried(point)) check_strips(point);
     check_sharing(point, topology, members, study.device_sharing);
-    if (is_in_bands(point) && is_fused(point.settings, point.device))
+    if (is_in_bands(point) && point.settings.fusion == FusionKind::on && point.device == DeviceKind::cuda)
         point.notes.emplace_back("fusion has no effect on carried and exchanged rows");
     if (is_exchanged(point) && point.settings.cuda_graph && point.device == DeviceKind::cuda)
         point.notes.emplace_back("cuda_graph has no effect on exchanged rows");

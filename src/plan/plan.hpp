@@ -106,9 +106,10 @@ void note_idle_ranks(Point& point, const char* share);
 /// Noise level that the network is given, in [0,1] units: `sigma`, or the added noise when it is auto.
 [[nodiscard]] double network_sigma(const config::PointSettings& settings);
 
-/// Whether layers of the network are fused. With `fusion: auto` they are not, until launch/gpu_check.sh has shown on a
-/// real device that fused layers are correct and faster.
-[[nodiscard]] bool is_fused(const config::PointSettings& settings, DeviceKind device);
+/// Whether layers of the network are fused on a GPU. With `fusion: auto` they are where that was measured to be faster
+/// (docs/results/gpu.md): whole windows in tf32, bf16 or fp16, channels_last. Settle the halo first: cropped windows
+/// have too many shapes for it.
+[[nodiscard]] bool is_fused(const Point& point);
 
 /// The part of an image of extent `whole` that is denoised: its centre, sized by image.crop_height and crop_width.
 /// Throws UsageError for a crop that is larger than the image.

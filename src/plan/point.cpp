@@ -53,8 +53,13 @@ uint64_t fnv1a(const std::string& text) {
 
 }  // namespace
 
-bool is_fused(const config::PointSettings& settings, DeviceKind device) {
-    return device == DeviceKind::cuda && settings.fusion == FusionKind::on;
+bool is_fused(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    const bool can_be = point.device == DeviceKind::cuda && settings.engine == EngineKind::torch &&
+                        settings.network.has_layers() && !is_in_bands(point);
+    if (!can_be || settings.fusion == FusionKind::off) return false;
+    if (settings.fusion == FusionKind::on) return true;
+    return settings.dtype != Precision::fp32 && settings.layout == Layout::channels_last && !is_cropped(point);
 }
 
 void note_idle_ranks(Point& point, const char* share) {

@@ -129,8 +129,7 @@ Work work_of(const Point& point) {
 network::MemoryPath memory_path(const Point& point) {
     if (point.settings.engine == EngineKind::native) return network::kNativePath;
     network::MemoryPath path = network::kOnednnPath;
-    if (point.device == DeviceKind::cuda)
-        path = is_fused(point.settings, point.device) ? network::kFusedCudnnPath : network::kCudnnPath;
+    if (point.device == DeviceKind::cuda) path = is_fused(point) ? network::kFusedCudnnPath : network::kCudnnPath;
     path.value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
     return path;
 }

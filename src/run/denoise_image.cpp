@@ -81,7 +81,7 @@ engine::EngineOptions engine_options(const plan::Point& point, const DenoiseOpti
     engine.layout = point.settings.layout;
     engine.threads = options.threads > 0 ? options.threads : static_cast<int>(device::affinity().size());
     engine.cudnn_benchmark = point.settings.cudnn_benchmark;
-    engine.fusion = plan::is_fused(point.settings, point.device);
+    engine.fusion = plan::is_fused(point);
     return engine;
 }
 

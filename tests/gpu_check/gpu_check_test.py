@@ -104,7 +104,7 @@ class GpuCheckTest(unittest.TestCase):
         self.assertNotIn("out/study_bf16/report.html", names)
 
     def test_a_program_that_crashes_or_is_killed_costs_its_own_step_only(self):
-        steps = ["version", "check", "device", *fake_kit.TESTS]
+        steps = ["version", "check", "device", *fake_kit.TEST_STEPS]
         for way, note in (("crash", "exit code 3"), ("killed", "ended by signal 9")):
             with self.subTest(way=way):
                 self.assertEqual(self.check(",".join(f"{step}={way}" for step in steps)), 1)
@@ -149,12 +149,13 @@ class GpuCheckTest(unittest.TestCase):
                 self.assertIn("drunet-bf16-1", self.page)
 
     def test_a_step_that_hangs_is_ended_and_the_next_ones_run(self):
-        steps = ("check", "gpu_nccl_test", "gpu_engine_test", "study_bf16", "study_largest", "beside_pytorch",
+        steps = ("check", "gpu_nccl_test", "gpu_engine_test_2", "study_bf16", "study_largest", "beside_pytorch",
                  "profile_unet")
         self.assertEqual(self.check(",".join(f"{step}=hang" for step in steps), pace=PACE), 1)
         for step in steps:
             self.assertRegex(self.page, rf"\| {step} \| FAILED \| [0-9.]+ \| stopped after \d+ s \|")
-        for words in ("| gpu_stream_test | ok |", "| study_fp32 | ok |", "drunet-fp32-1"):
+        for words in ("| gpu_stream_test | ok |", "| gpu_engine_test_1 | ok |", "| gpu_engine_test_large | ok |",
+                      "| study_fp32 | ok |", "drunet-fp32-1"):
             self.assertIn(words, self.page)
         hung = [int(pid) for pid in (self.kit / "hung").read_text().split()]
         self.assertEqual(len(hung), len(steps))
@@ -180,8 +181,8 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(self.failed(), ["gpu_new_test"])
 
     def test_tests_that_are_all_skipped_pass_on_the_cpu_alone(self):
-        self.assertEqual(self.check(",".join(f"{test}=skip" for test in fake_kit.TESTS)), 0)
-        self.assertIn("| gpu_engine_test | skipped |", self.page)
+        self.assertEqual(self.check(",".join(f"{test}=skip" for test in fake_kit.TEST_STEPS)), 0)
+        self.assertIn("| gpu_engine_test_1 | skipped |", self.page)
 
     def make_tools(self, *profilers):
         """What a machine with two GPUs has. A profiler prints what it was told, and a table of kernels."""
@@ -212,7 +213,7 @@ class GpuCheckTest(unittest.TestCase):
 
     def test_the_summary_is_written_after_each_step(self):
         process = subprocess.Popen(self.command("--pace", "0.3"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                   text=True, env=os.environ | {"FAKE_KIT": "gpu_engine_test=late"})
+                                   text=True, env=os.environ | {"FAKE_KIT": "gpu_engine_test_1=late"})
         page, deadline = "", time.monotonic() + END_S
         while "drunet-graphs-1" not in page and time.monotonic() < deadline:
             time.sleep(0.05)

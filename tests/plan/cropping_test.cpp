@@ -97,6 +97,8 @@ TEST(Cropping, OnCudaIsOfCallsOfManyShapes) {
     EXPECT_TRUE(changed([](auto& s) { s.layout = Layout::contiguous; }));
     EXPECT_FALSE(changed([](auto& s) { s.cuda_graph = true; }));
     EXPECT_FALSE(changed([](auto& s) { s.fusion = FusionKind::on; }));
+    EXPECT_FALSE(is_fused(cuda_point<network::DrunetShape>(256, 192, Precision::bf16))) << "cropping gains more";
+    EXPECT_TRUE(is_fused(cuda_point<network::DncnnShape>(256, 20, Precision::bf16))) << "not cropped";
 }
 
 TEST(Cropping, OnCudaThePeakHoldsAllSlotsAndTheirSamples) {

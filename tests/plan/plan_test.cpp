@@ -738,21 +738,48 @@ TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
 TEST(Prediction, FusedSumsHoldNoMapMore) {
     config::PointSettings settings;
     settings.network = network::kind_of<network::DrunetShape>();
+    settings.dtype = Precision::bf16;
     const auto widest = [&](FusionKind fusion, DeviceKind device) {
         settings.fusion = fusion;
         return parts_of(settings, device).forward.front().bytes_per_pixel;
     };
-    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768);
-    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cuda), 1024);
-    EXPECT_EQ(widest(FusionKind::automatic, DeviceKind::cuda), 1024) << "auto is off";
-    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cpu), 768);
+    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 384);
+    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cuda), 512);
+    EXPECT_EQ(widest(FusionKind::automatic, DeviceKind::cuda), 384);
+    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cpu), 384);
     settings.layout = Layout::contiguous;
-    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768) << "cuDNN does not reorder";
+    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 384) << "cuDNN does not reorder";
+}
+
+TEST(Fusion, AutomaticIsWhereItWasMeasuredToGain) {
+    const auto fused = [](FusionKind fusion, auto change) {
+        Point point;
+        point.device = DeviceKind::cuda;
+        point.settings.fusion = fusion;
+        point.settings.dtype = Precision::fp16;
+        change(point);
+        return is_fused(point);
+    };
+    const auto nothing = [](Point&) {};
+    const auto in_fp32 = [](Point& point) { point.settings.dtype = Precision::fp32; };
+    const auto contiguous = [](Point& point) { point.settings.layout = Layout::contiguous; };
+    EXPECT_TRUE(fused(FusionKind::automatic, nothing));
+    EXPECT_FALSE(fused(FusionKind::off, nothing));
+    for (const auto& slower : {std::function<void(Point&)>(in_fp32), std::function<void(Point&)>(contiguous)}) {
+        EXPECT_FALSE(fused(FusionKind::automatic, slower));
+        EXPECT_TRUE(fused(FusionKind::on, slower));
+    }
+    for (const FusionKind fusion : {FusionKind::automatic, FusionKind::on}) {
+        EXPECT_FALSE(fused(fusion, [](Point& point) { point.device = DeviceKind::cpu; }));
+        EXPECT_FALSE(fused(fusion, [](Point& point) { point.band_rows = 64; })) << "carried rows";
+        EXPECT_FALSE(fused(fusion, [](Point& point) { point.settings.engine = EngineKind::pytorch; }));
+    }
 }
 
 TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
     config::PointSettings settings;
     settings.image.noise_sigma = 0;
+    settings.fusion = FusionKind::off;
     const SourceFacts photograph{{8, 8}, 3, DType::u8};
     for (const auto& [network, widest] : {std::pair{network::kind_of<network::DrunetShape>(), 1024},
                                           {network::kind_of<network::UnetShape>(), 1024},

@@ -30,6 +30,11 @@ Families families_for(const plan::Point& point) {
     return families;
 }
 
+/// Rows of carried bands. A GPU needs more pixels at once.
+std::vector<int64_t> bands_for(DeviceKind device) {
+    return device == DeviceKind::cuda ? std::vector<int64_t>{128, 512} : std::vector<int64_t>{64, 128};
+}
+
 /// On a CPU batching gains almost nothing.
 std::vector<int64_t> batches_for(DeviceKind device) {
     return device == DeviceKind::cuda ? std::vector<int64_t>{1, 4, 16} : std::vector<int64_t>{1, 4};
@@ -62,20 +67,18 @@ class Candidates {
   private:
     static constexpr std::array<int64_t, 4> kPatches{128, 256, 512, 1024};
 
-    /// Rows of carried bands.
-    static constexpr std::array<int64_t, 2> kBands{64, 128};
-
     /// Carried rows, which are exact, where the engine has them; and the thinnest bands with fewer ranks, which may be
     /// faster where ranks share a core or the memory's bandwidth. Other ways to cut the image do not repeat that.
     void add_carried(config::PointSettings settings) {
         settings.halo = {config::HaloSetting::Kind::carried, 0};
         settings.batch = {1, false};
-        for (const int64_t band : kBands) {
+        const std::vector<int64_t> bands = bands_for(base_.device);
+        for (const int64_t band : bands) {
             settings.patch = band;
             if (std::isinf(peak_mib(settings, 0))) return;
             add(settings);
         }
-        settings.patch = kBands.front();
+        settings.patch = bands.front();
         for (int ranks = base_.num_ranks / 2; ranks >= 1; ranks /= 2) {
             settings.ranks.count = ranks;
             add(settings);

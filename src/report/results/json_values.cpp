@@ -55,6 +55,7 @@ record::Json point_json(const plan::Point& point) {
     record::Json all = settings_json(point.settings);
     record::JsonWriter settled(all["settled"]);
     record::settled_fields(settled, point);
+    all["settled"]["fused"] = plan::is_fused(point);
     if (const auto& card = point.settings.network.card) {
         all["settled"]["network"] = network::to_text(*card);
         if (card->layers) all["settled"]["layers"] = network::line_of(*card->layers);

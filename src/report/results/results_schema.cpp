@@ -26,6 +26,8 @@ record::Json point_schema() {
     record::SchemaWriter settled, point;
     record::settled_fields(settled, none);
     record::Json object = settled.object();
+    object["properties"]["fused"] = {{"description", "layers on a GPU, as fusion on does and fusion auto may"},
+                                     {"type", "boolean"}};
     object["properties"]["network"] = {{"type", "string"}};  // only in points with a network shape of their own
     object["properties"]["layers"] = {{"description", "of a network that the user brings, where they are known"},
                                       {"type", "string"}};

@@ -63,7 +63,7 @@ engine::EngineOptions engine_options(const plan::Point& point, const plan::RankP
     options.threads = settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
     options.cudnn_benchmark = settings.cudnn_benchmark;
     options.cuda_graph = settings.cuda_graph;
-    options.fusion = plan::is_fused(settings, place.device.kind);
+    options.fusion = plan::is_fused(point);
     options.winograd_tile = plan::winograd_tile(point);
     options.worker = {.file = settings.engine.file,
                       .options = settings.worker.options,
