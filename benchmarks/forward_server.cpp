@@ -75,6 +75,7 @@ class Resident {
   private:
     static engine::EngineOptions with_precision(engine::EngineOptions options, const std::string& dtype) {
         options.precision = parse_enum<Precision>(dtype);
+        options.fusion = options.device.is_cuda() && options.precision != Precision::fp32;  // as `fusion: auto` does
         return options;
     }
 

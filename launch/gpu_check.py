@@ -25,7 +25,7 @@ ENGINE_TEST = "gpu_engine_test"
 ENGINE_PARTS = 4  # side by side, because most of its time is that of the CPU
 ENGINE_LARGE = "*2To31*"  # takes tens of GiB of the device, so it runs alone
 # configs/gpu_check/<name>.yaml, each a `patchbench run` of its own, so that one that fails costs its own part only.
-FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 110))
+FIRST_STUDIES = (("bf16", 130), ("graphs", 70), ("fusion", 110))
 STUDY_OF_SEVERAL = ("borders", 45)  # where there is more than one GPU
 LATER_STUDIES = (("reduced", 60), ("fp32", 90), ("photo", 40), ("slots", 45), ("largest", 60))
 

@@ -62,7 +62,7 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
     const std::string share = whole_percent(loss.share) + " of the pipeline";
     switch (loss.limit) {
         case Limit::host:
-            return "gather and scatter take " + share + of_bound(s.host_of_copy_percent, "what one thread copies");
+            return "gather and scatter take " + share + of_bound(s.host_of_copy_percent, "what its threads copy");
         case Limit::transfer:
             return "copies to and from the device take " + share +
                    of_bound(s.h2d_of_bound_percent, "the rate to the device") +
@@ -158,7 +158,7 @@ const std::vector<LimitMeaning>& limit_meanings() {
          {{"a larger batch or patch; on a GPU cuda_graph: true"}}},
         {Limit::host,
          "cutting windows and writing patches on the host is what is lost",
-         {{"more ranks (one thread of each does it), a larger patch or smaller halo; on a GPU overlap: on, slots: 3"}}},
+         {{"more ranks, on a GPU more threads, a larger patch or smaller halo; on a GPU overlap: on, slots: 3"}}},
         {Limit::transfer,
          "copies between host and device are what is lost",
          {{"overlap: on and slots: 3, a larger patch or smaller halo, images in their own 8 or 16 bits (no noise "

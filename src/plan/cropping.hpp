@@ -5,7 +5,7 @@
 // and unlike those of whole windows. So windows are whole where calls are captured as a graph or run with fused layers,
 // which are made for calls of one shape. Elsewhere a point is cropped where that is sure to gain: where the arithmetic
 // that a window within the image saves would take longer, at the peak of an H100, than launching all steps of a call of
-// its own and copying what is cut out of maps. Never run on a GPU so far.
+// its own and copying what is cut out of maps.
 #pragma once
 
 #include "network/parts/window_crop.hpp"

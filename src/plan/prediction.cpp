@@ -192,8 +192,13 @@ double PeakParts::peak(int64_t pixels, int64_t slots) const {
 
 // CPU ranks run their stages inline, and a whole image is one batch at a time.
 int64_t batches_in_flight(const Point& point) {
-    const bool is_whole = point.settings.workload == config::Workload::whole;
-    return is_whole || point.device == DeviceKind::cpu ? 1 : point.settings.slots;
+    const config::PointSettings& settings = point.settings;
+    if (settings.workload == config::Workload::whole || point.device == DeviceKind::cpu) return 1;
+    if (!point.halo || !point.batch) return settings.slots;
+    const int64_t windows = tile_grid(point).num_windows();
+    const bool may_take_all = settings.schedule == config::Schedule::dynamic;
+    const int64_t most = may_take_all ? windows : ceil_div(windows, point.num_ranks);
+    return std::clamp<int64_t>(ceil_div(most, *point.batch), 1, settings.slots);
 }
 
 double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }

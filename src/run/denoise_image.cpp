@@ -93,6 +93,7 @@ class DenoisedImage final : public run::CoreSink {
     [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
     [[nodiscard]] run::Slab map(const Rect& /*core*/) override { return slab_; }
     void commit(const Rect& /*core*/) override {}
+    [[nodiscard]] bool is_in_memory() const override { return true; }
     [[nodiscard]] image::Image read(const Rect& /*part*/) override { throw Error("a denoised image is not read back"); }
 
   private:
@@ -111,13 +112,14 @@ FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
     const plan::Point point = make_point(image, weights, options);
     const run::Work work = run::make_work(point, 0);
     device::select_device(options.device);
-    const auto denoiser = engine::make_denoiser(weights, engine_options(point, options));
+    const engine::EngineOptions engine = engine_options(point, options);
+    const auto denoiser = engine::make_denoiser(weights, engine);
     const config::PointSettings& settings = point.settings;
-    const auto pipeline =
-        run::make_pipeline(*denoiser, work,
-                           {options.device, storage_of(settings.engine, settings.dtype), settings.layout,
-                            run::conversion_for(point, weights), settings.slots, settings.overlap},
-                           image.channels, DType::f32);
+    const auto pipeline = run::make_pipeline(*denoiser, work,
+                                             {options.device, storage_of(settings.engine, settings.dtype),
+                                              settings.layout, run::conversion_for(point, weights), settings.slots,
+                                              settings.overlap, run::copy_threads_of(options.device, engine.threads)},
+                                             image.channels, DType::f32);
     FloatImage denoised{std::vector<float>(static_cast<size_t>(image.extent.pixels() * image.channels)), image.extent,
                         image.channels};
     run::MemoryWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read

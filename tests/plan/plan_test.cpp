@@ -751,6 +751,27 @@ TEST(Prediction, FusedSumsHoldNoMapMore) {
     EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 384) << "cuDNN does not reorder";
 }
 
+TEST(Prediction, ARankHasNoMoreBatchesInFlightThanWindowsFill) {
+    config::PointSettings settings = small_point();  // of one rank
+    settings.image.height = settings.image.width = 4 * settings.patch;
+    Point point = point_of(settings, make_local_topology(1));
+    point.device = DeviceKind::cuda;
+    point.settings.slots = 3;
+    const auto in_flight = [&point](int64_t batch, int num_ranks) {
+        point.batch = batch;
+        point.num_ranks = num_ranks;
+        return batches_in_flight(point);
+    };
+    EXPECT_EQ(in_flight(16, 1), 1);
+    EXPECT_EQ(in_flight(15, 1), 2);
+    EXPECT_EQ(in_flight(1, 1), 3);
+    EXPECT_EQ(in_flight(4, 4), 1);
+    point.settings.schedule = config::Schedule::dynamic;
+    EXPECT_EQ(in_flight(4, 4), 3) << "any rank may take all";
+    point.batch.reset();
+    EXPECT_EQ(batches_in_flight(point), 3) << "while the batch is open";
+}
+
 TEST(Fusion, AutomaticIsWhereItWasMeasuredToGain) {
     const auto fused = [](FusionKind fusion, auto change) {
         Point point;

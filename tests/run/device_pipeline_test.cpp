@@ -87,7 +87,15 @@ using Way = std::tuple<int64_t, config::LastBatch, bool>;  // slots, last batch,
 PipelineCase case_of(const Way& way) {
     PipelineCase chosen;
     std::tie(chosen.options.slots, chosen.last_batch, chosen.options.overlap) = way;
+    chosen.options.copy_threads = static_cast<int>(chosen.options.slots);
     return chosen;
+}
+
+TEST(CopyThreads, AreAFewOnAGpuAndOneOnACpu) {
+    EXPECT_EQ(run::copy_threads_of({DeviceKind::cuda, 0}, 3), 3);
+    EXPECT_EQ(run::copy_threads_of({DeviceKind::cuda, 0}, 64), 8);
+    EXPECT_EQ(run::copy_threads_of({DeviceKind::cuda, 0}, 0), 1);
+    EXPECT_EQ(run::copy_threads_of({DeviceKind::cpu, 0}, 64), 1);
 }
 
 class DevicePipelineOnCpu : public testing::TestWithParam<Way> {

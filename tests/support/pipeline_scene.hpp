@@ -78,6 +78,7 @@ class SceneWindows final : public run::WindowSource {
         if (before_each_) before_each_();
         return slab_;
     }
+    [[nodiscard]] bool is_in_memory() const override { return !before_each_; }
 
   private:
     run::Slab slab_;
@@ -114,6 +115,7 @@ class SceneSink final : public run::CoreSink {
             for (int64_t x = core.column; x < core.column + core.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
         if (at_each_) at_each_(core);
     }
+    [[nodiscard]] bool is_in_memory() const override { return !at_each_; }
     [[nodiscard]] image::Image read(const Rect&) override { throw Error("no test reads this output as an image"); }
 
     [[nodiscard]] const Made& made() const { return made_; }

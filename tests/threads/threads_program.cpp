@@ -1,15 +1,15 @@
 // Every thread that patchbench itself starts, under the thread sanitizer: threads_program <mode>
 // watch: ranks watch each other, and leave one after the other. missing: a rank never beats; the job ends.
 // sample: a sampler of gauges is started and stopped beside work. copy: a team of threads copies together. signal: a
-// signal comes while threads look for it. share: the threads of the engine native share loops. limit: a thread looks
+// signal comes while threads look for it. share: the threads of a pool share loops. limit: a thread looks
 // whether calls return, until one does not.
+#include "base/thread_pool.hpp"
 #include "comm/end_job.hpp"
 #include "comm/interruption.hpp"
 #include "comm/shared/node_memory.hpp"
 #include "comm/watchdog.hpp"
 #include "device/best_rates.hpp"
 #include "device/telemetry/gauge_sampler.hpp"
-#include "engine/native/thread_pool.hpp"
 #include "threads/one_process_node.hpp"
 
 #include <atomic>
@@ -98,7 +98,7 @@ void meet_signal() {
 
 /// Each loop reads what all threads wrote in the one before it.
 void share() {
-    pb::engine::native::ThreadPool threads(kRanks);
+    pb::ThreadPool threads(kRanks);
     std::vector<int64_t> values(100), others(100);
     for (int loop = 0; loop < 200; ++loop) {
         threads.run(100, [&](pb::Range share, int) {

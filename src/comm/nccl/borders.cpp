@@ -1,4 +1,4 @@
-// Border rows from GPU to GPU, Note [Rows by NCCL]. Never run on a GPU so far.
+// Border rows from GPU to GPU, Note [Rows by NCCL]. Not run on several GPUs so far.
 #include "comm/end_job.hpp"
 #include "comm/nccl/backend.hpp"
 #include "comm/nccl/communicator.hpp"

@@ -2,10 +2,10 @@
 // one block of memory, at the offsets of the memory plan.
 #pragma once
 
+#include "base/thread_pool.hpp"
 #include "engine/memory.hpp"
 #include "engine/native/kernels.hpp"
 #include "engine/native/packed_weights.hpp"
-#include "engine/native/thread_pool.hpp"
 #include "engine/progress.hpp"
 #include "network/arena.hpp"
 

@@ -14,6 +14,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,9 +29,16 @@ struct PipelineOptions {
     device::Conversion conversion;
     int64_t slots = 2;
     bool overlap = true;
-    const comm::Communicator* ranks = nullptr;      // of the point; null where passes of ranks are independent
+    int copy_threads = 1;                       // that cut windows and write cores, on a GPU (see `copy_threads_of`)
+    const comm::Communicator* ranks = nullptr;  // of the point; null where passes of ranks are independent
     comm::DeviceBorders* device_borders = nullptr;  // null: border rows go by MPI, through memory of the host
 };
+
+/// The threads of a rank that cut windows and write cores, of those that it may use. On a CPU the network needs all.
+[[nodiscard]] inline int copy_threads_of(DeviceId device, int threads) {
+    constexpr int kMost = 8;  // more hardly copy faster
+    return device.is_cuda() ? std::clamp(threads, 1, kMost) : 1;
+}
 
 /// One forward call whose steps were timed one by one (`Denoiser::forward_by_steps`). No steps: the engine does not
 /// tell them apart, or this rank has no windows.

@@ -46,9 +46,8 @@ class RowDevice {
 /// fp32, on a CPU: rows are converted while they are cut and while they are written. Throws OutOfMemory.
 [[nodiscard]] std::unique_ptr<RowDevice> make_host_rows(const PipelineOptions& options, const RowRoom& room);
 /// Any precision, on a CUDA device: samples are copied there and converted, and after the network converted and copied
-/// back, all on one stream. Each stage ends before the next one begins, so nothing overlaps. Never run on a GPU so far;
-/// on the fake CUDA runtime of the tests and, inline, on the CPU it gives the bits of the conversion on the host.
-/// Throws OutOfMemory.
+/// back, all on one stream. Each stage ends before the next one begins, so nothing overlaps. On the fake CUDA runtime
+/// of the tests and, inline, on the CPU it gives the bits of the conversion on the host. Throws OutOfMemory.
 [[nodiscard]] std::unique_ptr<RowDevice> make_device_rows(const PipelineOptions& options, DType sample_type,
                                                           const RowRoom& room);
 

@@ -23,6 +23,7 @@ struct DeviceTraits {
     /// written. Empty when slots hold samples.
     std::optional<device::Conversion> fused;
     size_t window_in_bytes = 0, window_out_bytes = 0;  // bytes of a window in a slot, before and after the network
+    int copy_threads = 1;
 };
 
 /// Host memory of a slot: contiguous windows, before and after the network. Both pointers may refer to the same memory.

@@ -16,7 +16,7 @@ int64_t number_of(const Range& batch, const Work& work) { return (batch.begin - 
 }  // namespace
 
 SlotPipeline::SlotPipeline(std::unique_ptr<SlotDevice> device, const Work& work)
-    : device_(std::move(device)), traits_(device_->traits()), work_(work) {
+    : device_(std::move(device)), traits_(device_->traits()), work_(work), threads_(traits_.copy_threads) {
     const auto batches = work.batches();
     if (batches.empty()) return;
     first_size_ = work.run_size(batches.front());
@@ -90,10 +90,21 @@ void SlotPipeline::forget_unfinished() {
             }
 }
 
+template <class Work>
+void SlotPipeline::for_places(bool at_once, int64_t count, const Work& work) {
+    const auto run = [&work](const Range& places, int /*thread*/ = 0) {
+        for (int64_t place = places.begin; place < places.end; ++place) work(place);
+    };
+    if (at_once)
+        threads_.run(count, run);
+    else
+        run({0, count});
+}
+
 void SlotPipeline::gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log) {
     StageWatch watch(log, number_of(batch, work_));
     const int64_t n = work_.run_size(batch);
-    for (int64_t place = 0; place < n; ++place) cut(slot, place, work_.window_at(batch, place), input);
+    for_places(input.is_in_memory(), n, [&](int64_t place) { cut(slot, place, work_.window_at(batch, place), input); });
     device_->after_cutting(slot.number, n);
     slot.batch = batch;
     watch.done(record::Stage::gather);
@@ -118,7 +129,8 @@ void SlotPipeline::drain(Slot& slot, CoreSink& output, PassLog& log) {
     device_->wait(slot.number, number, log);
     StageWatch watch(log, number);
     device_->before_writing(slot.number, work_.run_size(*slot.batch));
-    for (int64_t place = 0; place < slot.batch->size(); ++place) write(slot, place, slot.batch->begin + place, output);
+    for_places(output.is_in_memory(), slot.batch->size(),
+               [&](int64_t place) { write(slot, place, slot.batch->begin + place, output); });
     watch.done(record::Stage::scatter);
     slot.batch.reset();
 }

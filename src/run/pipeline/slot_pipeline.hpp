@@ -3,6 +3,7 @@
 // the slot that it is about to use again.
 #pragma once
 
+#include "base/thread_pool.hpp"
 #include "run/pipeline/slot_device.hpp"
 
 #include <memory>
@@ -45,6 +46,9 @@ class SlotPipeline final : public Pipeline {
     /// If the slot has a batch, waits for it and writes its cores.
     void drain(Slot& slot, CoreSink& output, PassLog& log);
     void write(const Slot& slot, int64_t place, int64_t window, CoreSink& output) const;
+    /// Calls `work(place)` for each place of a batch of `count` windows: by all threads at once, or in their order.
+    template <class Work>
+    void for_places(bool at_once, int64_t count, const Work& work);
 
     std::unique_ptr<SlotDevice> device_;
     DeviceTraits traits_;
@@ -53,6 +57,7 @@ class SlotPipeline final : public Pipeline {
     std::vector<Slot> slots_, tail_;
     Range resident_;           // whose cores those of a resident batch are
     std::vector<Rect> cores_;  // of the batch that is computed
+    ThreadPool threads_;       // that cut windows and write cores
 };
 
 }  // namespace pb::run

@@ -56,7 +56,7 @@ class StreamDevice final : public SlotDevice {
 
     [[nodiscard]] DeviceTraits traits() const override {
         const size_t window_bytes = views_.samples(nullptr, 1).bytes();
-        return {views_.options.slots, overlap_, true, {}, window_bytes, window_bytes};
+        return {views_.options.slots, overlap_, true, {}, window_bytes, window_bytes, views_.options.copy_threads};
     }
 
     [[nodiscard]] SlotMemory add_slot(int64_t n) override {

@@ -6,6 +6,7 @@
 #include "run/pixels/image_source.hpp"
 #include "run/pixels/slab.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -50,6 +51,8 @@ class CoreSink {
     [[nodiscard]] virtual Slab map(const Rect& core) = 0;
     /// The samples of `core` are in the memory that `map` returned. Throws Error when they cannot be stored.
     virtual void commit(const Rect& core) = 0;
+    /// Whether the memory of all cores stays valid, and several threads may write at once. Then no call throws.
+    [[nodiscard]] virtual bool is_in_memory() const { return false; }
     /// Whether `read` can return `part`. All sinks except a checksum store every pixel.
     [[nodiscard]] virtual bool holds(const Rect& /*part*/) const { return true; }
     /// Returns `part` as it was stored, as f32 in [0,1]. Gaps have the values that the network received.
@@ -65,7 +68,7 @@ class CoreSink {
     void forget_lost() { num_lost_ = 0; }
 
   private:
-    int64_t num_lost_ = 0;
+    std::atomic<int64_t> num_lost_ = 0;
 };
 
 /// Writes cores directly into a slab, without a copy.
@@ -77,6 +80,7 @@ class MemorySink final : public CoreSink {
     [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
     [[nodiscard]] Slab map(const Rect& /*core*/) override { return slab_; }
     void commit(const Rect& /*core*/) override {}
+    [[nodiscard]] bool is_in_memory() const override { return true; }
     [[nodiscard]] image::Image read(const Rect& part) override;
 
   private:

@@ -1,5 +1,7 @@
 #include "run/pixels/joined_images.hpp"
 
+#include <algorithm>
+
 namespace pb::run {
 
 namespace {
@@ -24,6 +26,8 @@ Slab JoinedWindows::read(const Rect& window) {
     return moved_down(images_[static_cast<size_t>(image)]->read(moved_up(window, rows)), rows);
 }
 
+bool JoinedWindows::is_in_memory() const { return std::ranges::all_of(images_, &WindowSource::is_in_memory); }
+
 CoreSink& JoinedCores::image_of(const Rect& part) const { return *images_[static_cast<size_t>(part.row / stride_)]; }
 
 Rect JoinedCores::inside(const Rect& part) const { return moved_up(part, part.row / stride_ * stride_); }
@@ -37,6 +41,8 @@ Slab JoinedCores::map(const Rect& core) {
 void JoinedCores::count_lost(const Rect& core, int64_t values) { image_of(core).count_lost(inside(core), values); }
 
 void JoinedCores::commit(const Rect& core) { image_of(core).commit(inside(core)); }
+
+bool JoinedCores::is_in_memory() const { return std::ranges::all_of(images_, &CoreSink::is_in_memory); }
 
 image::Image JoinedCores::read(const Rect& part) { return image_of(part).read(inside(part)); }
 

@@ -15,6 +15,7 @@ class JoinedWindows final : public WindowSource {
   public:
     JoinedWindows(std::vector<WindowSource*> images, int64_t stride) : images_(std::move(images)), stride_(stride) {}
     [[nodiscard]] Slab read(const Rect& window) override;
+    [[nodiscard]] bool is_in_memory() const override;
 
   private:
     std::vector<WindowSource*> images_;
@@ -30,6 +31,7 @@ class JoinedCores final : public CoreSink {
     [[nodiscard]] Slab map(const Rect& core) override;
     void count_lost(const Rect& core, int64_t values) override;
     void commit(const Rect& core) override;
+    [[nodiscard]] bool is_in_memory() const override;
     [[nodiscard]] image::Image read(const Rect& part) override;
 
   private:

@@ -70,6 +70,8 @@ class WindowSource {
     virtual ~WindowSource() = default;
     /// Returns memory with the part of the image that lies in `window`. It is valid until the next call.
     [[nodiscard]] virtual Slab read(const Rect& window) = 0;
+    /// Whether the memory of all windows stays valid, and several threads may read at once. Then `read` does not throw.
+    [[nodiscard]] virtual bool is_in_memory() const { return false; }
 };
 
 /// Returns windows of a slab, without a copy.
@@ -77,6 +79,7 @@ class MemoryWindows final : public WindowSource {
   public:
     explicit MemoryWindows(const Slab& slab) : slab_(slab) {}
     [[nodiscard]] Slab read(const Rect& /*window*/) override { return slab_; }
+    [[nodiscard]] bool is_in_memory() const override { return true; }
 
   private:
     Slab slab_;

@@ -31,6 +31,10 @@ void warn_beyond_training(plan::Point& point, const engine::Weights& weights) {
     point.notes.push_back(point.sigma_note);
 }
 
+int threads_of_rank(const config::PointSettings& settings, const plan::RankPlace& place) {
+    return settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
+}
+
 }  // namespace
 
 device::Conversion conversion_for(const plan::Point& point, const engine::Weights& weights) {
@@ -60,7 +64,7 @@ engine::EngineOptions engine_options(const plan::Point& point, const plan::RankP
     options.device = place.device;
     options.precision = settings.dtype;
     options.layout = settings.layout;
-    options.threads = settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
+    options.threads = threads_of_rank(settings, place);
     options.cudnn_benchmark = settings.cudnn_benchmark;
     options.cuda_graph = settings.cuda_graph;
     options.fusion = plan::is_fused(point);
@@ -76,8 +80,13 @@ engine::EngineOptions engine_options(const plan::Point& point, const plan::RankP
 PipelineOptions pipeline_options(const plan::Point& point, const plan::RankPlace& place,
                                  const device::Conversion& conversion) {
     const config::PointSettings& settings = point.settings;
-    return {place.device,    storage_of(settings.engine, settings.dtype), settings.layout, conversion, settings.slots,
-            settings.overlap};
+    return {place.device,
+            storage_of(settings.engine, settings.dtype),
+            settings.layout,
+            conversion,
+            settings.slots,
+            settings.overlap,
+            copy_threads_of(place.device, threads_of_rank(settings, place))};
 }
 
 CallSeconds call_seconds(const config::TimedSettings& timed, int rank) {

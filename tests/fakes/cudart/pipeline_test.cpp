@@ -42,6 +42,7 @@ PipelineCase random_case(std::mt19937_64& random) {
     chosen.options.layout = pick(random, {Layout::channels_last, Layout::contiguous});
     chosen.options.slots = pick<int64_t>(random, {1, 2, 3});
     chosen.options.overlap = pick(random, {true, true, true, false});
+    chosen.options.copy_threads = pick(random, {1, 1, 3});
     if (pick(random, {true, false})) chosen.options.conversion.sigma = 0.1F;
     return chosen;
 }

@@ -1,6 +1,6 @@
-#include "engine/native/thread_pool.hpp"
+#include "base/thread_pool.hpp"
 
-namespace pb::engine::native {
+namespace pb {
 
 ThreadPool::ThreadPool(int size) {
     for (int thread = 1; thread < size; ++thread) threads_.emplace_back([this, thread] { serve(thread); });
@@ -34,4 +34,4 @@ void ThreadPool::serve(int thread) {
     }
 }
 
-}  // namespace pb::engine::native
+}  // namespace pb

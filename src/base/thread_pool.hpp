@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb::engine::native {
+namespace pb {
 
 /// Not thread-safe: one loop at a time.
 class ThreadPool {
@@ -37,4 +37,4 @@ class ThreadPool {
     std::vector<std::thread> threads_;
 };
 
-}  // namespace pb::engine::native
+}  // namespace pb
