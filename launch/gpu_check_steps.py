@@ -59,8 +59,8 @@ class Steps:
             for name, command in commands.items():
                 print(f"-- {name} (at most {limit_s:.0f} s)", file=sys.stderr, flush=True)
                 started.append(Started(name, command, self.folder / f"{name}.log", self.kit.folder))
-            for each in started:
-                each.wait(limit_s)
+            while not all([each.is_over(limit_s) for each in started]):
+                time.sleep(0.02)
         finally:
             for each in started:
                 each.stop(5 * self.pace)
@@ -93,7 +93,7 @@ class Started:
 
     def __init__(self, name, command, log, folder):
         self.name, self.log, self.start = name, log, time.monotonic()
-        self.process, self.code, self.timed_out, self.seconds, self.trouble = None, 127, False, 0, ""
+        self.process, self.code, self.end, self.timed_out, self.trouble = None, 127, None, False, ""
         try:
             with open(log, "wb") as file:
                 self.process = subprocess.Popen([str(word) for word in command], cwd=folder, stdout=file,
@@ -101,12 +101,20 @@ class Started:
         except OSError as error:
             self.trouble = str(error)
 
-    def wait(self, limit_s):
-        """At most until `limit_s` after its start."""
-        if self.process is not None:
-            self.code = wait(self.process, max(self.start + limit_s - time.monotonic(), 0))
-            self.timed_out = self.code is None
-        self.seconds = time.monotonic() - self.start
+    def is_over(self, limit_s):
+        """Whether it ended, or `limit_s` passed since its start. Notes when."""
+        if self.process is None or self.end is not None:
+            return True
+        self.code = self.process.poll()
+        self.timed_out = self.code is None and time.monotonic() - self.start >= limit_s
+        if self.code is None and not self.timed_out:
+            return False
+        self.end = time.monotonic()
+        return True
+
+    @property
+    def seconds(self):
+        return (self.end or self.start) - self.start
 
     def stop(self, patience_s):
         if self.process is not None:

@@ -114,11 +114,13 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
     v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
     v(FieldName{"layout", "", "memory layout of the network's tensors"}, s.layout);
-    v(FieldName{"threads",
-                "",
-                "CPU threads of a forward call, on a GPU of cutting windows; auto: the rank's share of its cores",
-                {1, 4096}},
-      s.threads);
+    v(
+        FieldName{
+            "threads",
+            "",
+            "CPU threads inside a forward call; on a GPU, those that cut windows; auto: the rank's share of its cores",
+            {1, 4096}},
+        s.threads);
     v(
         FieldName{
             "patch", "px", "edge of the square a rank is responsible for; a multiple of the alignment", {1, kMaxEdge}},

@@ -62,7 +62,7 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
     const std::string share = whole_percent(loss.share) + " of the pipeline";
     switch (loss.limit) {
         case Limit::host:
-            return "gather and scatter take " + share + of_bound(s.host_of_copy_percent, "what its threads copy");
+            return "gather and scatter take " + share + of_bound(s.host_of_copy_percent, "what one thread copies");
         case Limit::transfer:
             return "copies to and from the device take " + share +
                    of_bound(s.h2d_of_bound_percent, "the rate to the device") +

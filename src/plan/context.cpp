@@ -102,12 +102,6 @@ void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
         }
 }
 
-/// Whether settings that rows do not have ask for tiles on a GPU.
-bool wants_tiles(const Point& point) {
-    const config::PointSettings& settings = point.settings;
-    return point.device == DeviceKind::cuda && (settings.cuda_graph || settings.fusion == FusionKind::on);
-}
-
 std::string short_text(const ContextWay& way) {
     return fmt::format("{} {}{:.3g} x the arithmetic{}", way_text(way), way.is_at_least ? "at least " : "",
                        way.computed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
@@ -147,7 +141,7 @@ bool is_weighed(const Point& point) {
         return false;
     if (settings.batch.largest || point.source.extent.pixels() < kFullCall) return false;
     const bool is_native = settings.engine == EngineKind::native && point.device == DeviceKind::cpu;
-    const bool is_torch = is_torch_in_rows(point) && settings.dtype == Precision::fp32 && !wants_tiles(point);
+    const bool is_torch = is_torch_in_rows(point) && point.device == DeviceKind::cpu;  // whose costs are measured
     if (!(is_native || is_torch) || !point.refusal.empty()) return false;
     const TileGrid patches(point.source.extent, {settings.patch, 0, point.facts().alignment});
     return patches.num_patches() > 1;

@@ -107,8 +107,8 @@ void note_idle_ranks(Point& point, const char* share);
 [[nodiscard]] double network_sigma(const config::PointSettings& settings);
 
 /// Whether layers of the network are fused on a GPU. With `fusion: auto` they are where that was measured to be faster
-/// (docs/results/gpu.md): whole windows in tf32, bf16 or fp16, channels_last. Settle the halo first: cropped windows
-/// have too many shapes for it.
+/// (docs/results/gpu.md): whole windows in tf32, bf16 or fp16, channels_last, but not for the largest batch, which
+/// leaves no memory to check them. Settle the halo first: cropped windows have too many shapes.
 [[nodiscard]] bool is_fused(const Point& point);
 
 /// The part of an image of extent `whole` that is denoised: its centre, sized by image.crop_height and crop_width.

@@ -56,10 +56,12 @@ uint64_t fnv1a(const std::string& text) {
 bool is_fused(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const bool can_be = point.device == DeviceKind::cuda && settings.engine == EngineKind::torch &&
-                        settings.network.has_layers() && !is_in_bands(point);
+                        settings.network.has_layers() && !is_in_bands(point) && point.refusal.empty();
     if (!can_be || settings.fusion == FusionKind::off) return false;
     if (settings.fusion == FusionKind::on) return true;
-    return settings.dtype != Precision::fp32 && settings.layout == Layout::channels_last && !is_cropped(point);
+    // The check of fused layers takes more memory than the largest batch leaves.
+    return settings.dtype != Precision::fp32 && settings.layout == Layout::channels_last && !settings.batch.largest &&
+           !is_cropped(point);
 }
 
 void note_idle_ranks(Point& point, const char* share) {

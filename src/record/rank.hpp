@@ -23,7 +23,7 @@ enum class Bound : uint8_t {
     device_copy_gb_per_s,  // within the device's memory, read and written bytes; on a CPU with all threads of the rank
     h2d_gb_per_s,          // pinned host memory to the device
     d2h_gb_per_s,          // device to pinned host memory
-    host_copy_gb_per_s     // within the host's memory by the threads that cut windows, read and written bytes
+    host_copy_gb_per_s     // within the host's memory by one thread, read and written bytes
 };
 inline constexpr size_t kNumBounds = 6;
 

@@ -785,6 +785,7 @@ TEST(Fusion, AutomaticIsWhereItWasMeasuredToGain) {
     const auto in_fp32 = [](Point& point) { point.settings.dtype = Precision::fp32; };
     const auto contiguous = [](Point& point) { point.settings.layout = Layout::contiguous; };
     EXPECT_TRUE(fused(FusionKind::automatic, nothing));
+    EXPECT_FALSE(fused(FusionKind::automatic, [](Point& point) { point.settings.batch.largest = true; }));
     EXPECT_FALSE(fused(FusionKind::off, nothing));
     for (const auto& slower : {std::function<void(Point&)>(in_fp32), std::function<void(Point&)>(contiguous)}) {
         EXPECT_FALSE(fused(FusionKind::automatic, slower));
@@ -794,6 +795,7 @@ TEST(Fusion, AutomaticIsWhereItWasMeasuredToGain) {
         EXPECT_FALSE(fused(fusion, [](Point& point) { point.device = DeviceKind::cpu; }));
         EXPECT_FALSE(fused(fusion, [](Point& point) { point.band_rows = 64; })) << "carried rows";
         EXPECT_FALSE(fused(fusion, [](Point& point) { point.settings.engine = EngineKind::pytorch; }));
+        EXPECT_FALSE(fused(fusion, [](Point& point) { point.refusal = "no such device"; }));
     }
 }
 
@@ -976,23 +978,12 @@ TEST(Exchanged, OfTorchAreOnCudaInEveryPrecision) {
     EXPECT_EQ(traffic_of(Precision::bf16), 19 * 200 * 64 * 2);
 }
 
-TEST(Carried, AreWeighedOnCudaWhereTimeFollowsFromArithmetic) {
-    const auto carries = [](auto change) {
-        config::PointSettings settings = carried_point();
-        settings.engine = EngineKind::torch;
-        settings.device = config::DeviceChoice::cuda;
-        settings.halo = {config::HaloSetting::Kind::automatic, 0};
-        change(settings);
-        const Point point = point_of(settings, cuda_topology(1));
-        EXPECT_EQ(is_weighed(point), is_carried(point)) << point.halo_note;
-        return is_carried(point);
-    };
-    EXPECT_TRUE(carries([](auto&) {}));
-    EXPECT_TRUE(carries([](auto& s) { s.fusion = FusionKind::off; }));
-    EXPECT_FALSE(carries([](auto& s) { s.fusion = FusionKind::on; })) << "which rows do not have";
-    EXPECT_FALSE(carries([](auto& s) { s.cuda_graph = true; })) << "likewise";
-    for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16})
-        EXPECT_FALSE(carries([&](auto& s) { s.dtype = precision; }));
+TEST(Carried, AreNotWeighedOnCuda) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    settings.halo = {config::HaloSetting::Kind::automatic, 0};
+    EXPECT_FALSE(is_weighed(point_of(settings, cuda_topology(1))));
 }
 
 TEST(Carried, RefusesWhatCannotCarryRows) {

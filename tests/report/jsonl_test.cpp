@@ -101,6 +101,7 @@ TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
     EXPECT_EQ(point["overlap"], true);
     EXPECT_EQ(point["image"]["noise_sigma"], 0.1);
     EXPECT_EQ(point["settled"]["halo_px"], 20);
+    EXPECT_EQ(point["settled"]["fused"], false);
     EXPECT_EQ(point["verify"]["mode"], "probes");
     EXPECT_TRUE(lines()[0]["config"]["metrics"]["reduction"].is_string());
     trace.point.settings.halo = {config::HaloSetting::Kind::pixels, 0};
@@ -108,6 +109,9 @@ TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
     const json other = point_line(trace)["point"];
     EXPECT_EQ(other["halo"], 0);
     EXPECT_TRUE(other["settled"]["halo_px"].is_null());
+    trace.point.device = DeviceKind::cuda;
+    trace.point.settings.fusion = FusionKind::on;
+    EXPECT_EQ(point_line(trace)["point"]["settled"]["fused"], true);
 }
 
 TEST_F(Jsonl, SamplesAreThoseOfTheTraceBitForBit) {

@@ -15,6 +15,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <map>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -96,6 +98,24 @@ TEST(CopyThreads, AreAFewOnAGpuAndOneOnACpu) {
     EXPECT_EQ(run::copy_threads_of({DeviceKind::cuda, 0}, 64), 8);
     EXPECT_EQ(run::copy_threads_of({DeviceKind::cuda, 0}, 0), 1);
     EXPECT_EQ(run::copy_threads_of({DeviceKind::cpu, 0}, 64), 1);
+}
+
+TEST(CopyThreads, LeaveStreamedWindowsAndCoresToOneThread) {
+    PipelineCase chosen;
+    chosen.options.copy_threads = 3;
+    Bench bench(chosen);
+    std::mutex mutex;
+    std::set<std::thread::id> readers, writers;
+    const auto note = [&mutex](std::set<std::thread::id>& threads) {
+        const std::lock_guard lock(mutex);
+        threads.insert(std::this_thread::get_id());
+    };
+    SceneWindows windows(bench.scene, [&] { note(readers); });
+    SceneSink output(bench.scene, [&](const Rect&) { note(writers); });
+    bench.pass(windows, output);
+    EXPECT_EQ(readers, std::set{std::this_thread::get_id()});
+    EXPECT_EQ(writers, std::set{std::this_thread::get_id()});
+    EXPECT_TRUE(output.every_pixel_was_written_once());
 }
 
 class DevicePipelineOnCpu : public testing::TestWithParam<Way> {

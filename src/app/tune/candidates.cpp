@@ -78,19 +78,11 @@ class Candidates {
             if (std::isinf(peak_mib(settings, 0))) return;
             add(settings);
         }
-        add_exchanged(settings);
         settings.patch = bands.front();
         for (int ranks = base_.num_ranks / 2; ranks >= 1; ranks /= 2) {
             settings.ranks.count = ranks;
             add(settings);
         }
-    }
-
-    /// The whole image at once, a slab on each GPU: faster than bands there (docs/results/gpu.md), in more memory.
-    void add_exchanged(config::PointSettings settings) {
-        if (base_.device != DeviceKind::cuda) return;
-        settings.halo = {config::HaloSetting::Kind::exchanged, 0};
-        add(settings);
     }
 
     /// Predicted for the whole image on one rank; 0: unknown, infinity: the plan refuses the point. Limit 0: none.

@@ -90,12 +90,12 @@ void SlotPipeline::forget_unfinished() {
             }
 }
 
-template <class Work>
-void SlotPipeline::for_places(bool at_once, int64_t count, const Work& work) {
-    const auto run = [&work](const Range& places, int /*thread*/ = 0) {
-        for (int64_t place = places.begin; place < places.end; ++place) work(place);
+template <class Copy>
+void SlotPipeline::for_places(bool at_once, int64_t count, const Copy& copy) {
+    const auto run = [&copy](const Range& places, int /*thread*/ = 0) {
+        for (int64_t place = places.begin; place < places.end; ++place) copy(place);
     };
-    if (at_once)
+    if (at_once && count > 1)
         threads_.run(count, run);
     else
         run({0, count});

@@ -46,9 +46,9 @@ class SlotPipeline final : public Pipeline {
     /// If the slot has a batch, waits for it and writes its cores.
     void drain(Slot& slot, CoreSink& output, PassLog& log);
     void write(const Slot& slot, int64_t place, int64_t window, CoreSink& output) const;
-    /// Calls `work(place)` for each place of a batch of `count` windows: by all threads at once, or in their order.
-    template <class Work>
-    void for_places(bool at_once, int64_t count, const Work& work);
+    /// Calls `copy(place)` for each place of a batch of `count` windows: by all threads at once, or in their order.
+    template <class Copy>
+    void for_places(bool at_once, int64_t count, const Copy& copy);
 
     std::unique_ptr<SlotDevice> device_;
     DeviceTraits traits_;

@@ -4,7 +4,6 @@
 #include "engine/memory.hpp"
 #include "engine/torch_library.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/pipeline.hpp"
 #include "run/point/gather_records.hpp"
 
 #include <fmt/format.h>
@@ -29,9 +28,7 @@ class BoundsBench {
             measure(record::Bound::matmul_tflops, [&] { return engine::matmul_tflops(options_, kComputeBudgetS); });
         if (options_.engine == EngineKind::torch)
             measure(record::Bound::conv_tflops, [&] { return engine::conv_tflops(options_, kComputeBudgetS); });
-        measure(record::Bound::host_copy_gb_per_s, [&] {
-            return device::host_copy_gb_per_s(copy_threads_of(options_.device, options_.threads), kCopyBudgetS);
-        });
+        measure(record::Bound::host_copy_gb_per_s, [] { return device::host_copy_gb_per_s(1, kCopyBudgetS); });
         if (device.is_cuda()) {
             measure(record::Bound::device_copy_gb_per_s,
                     [&] { return device::device_copy_gb_per_s(device, kCopyBudgetS); });
