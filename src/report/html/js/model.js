@@ -37,7 +37,7 @@ pb.settingsOf = (raw, protocolKeys) => {
   delete settings.exchanges_rows;
   delete settings.strip_columns;  // follow from the memory limit
   delete settings.winograd_tile;
-  delete settings.fused;  // follows from fusion, precision and halo
+  delete settings.fused;   // follows from fusion, precision and halo
   delete settings.layers;  // follow from the network
   return settings;
 };
