@@ -95,7 +95,7 @@ def allocations(point):
 
 
 def prediction_error(point):
-    """Peak / what the plan foresaw - 1."""
+    """Peak / what the plan predicted - 1."""
     peak, predicted = (number(at(point, "summary", key)) for key in ("allocated_peak_mib", "predicted_peak_mib"))
     return peak / predicted - 1 if peak is not None and predicted else None
 
@@ -153,7 +153,7 @@ def memory_fits(studies):
 
 
 def largest_batches(studies):
-    """[label, batch, limited by, foreseen, how far off] of searches for the largest batch."""
+    """[label, batch, limited by, predicted, how far off] of searches for the largest batch."""
     for study in studies:
         for together in study.together:
             for each in listed(together, "largest_batches"):

@@ -93,7 +93,7 @@ def comparisons_text(studies):
 def memory_text(studies):
     text = table(["peak over batches", "MiB at 0", "MiB a window", "largest deviation"],
                  [[*row[:3], percent(results.number(row[3]))] for row in results.memory_fits(studies)])
-    return text + table(["largest batch", "found", "limited by", "foreseen", "off"],
+    return text + table(["largest batch", "found", "limited by", "predicted", "off"],
                         [[*row[:4], percent(results.number(row[4]))] for row in results.largest_batches(studies)])
 
 
@@ -208,7 +208,7 @@ def brief_comparisons(studies):
 def brief_memory(studies):
     fits = [[row[0], "at 0:", row[1], "a window:", row[2], percent(results.number(row[3]))]
             for row in results.memory_fits(studies)]
-    largest = [["largest batch", row[0], *row[1:3], "foreseen", row[3], percent(results.number(row[4]))]
+    largest = [["largest batch", row[0], *row[1:3], "predicted", row[3], percent(results.number(row[4]))]
                for row in results.largest_batches(studies)]
     return lines(fits + largest)
 

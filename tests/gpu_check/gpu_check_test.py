@@ -340,7 +340,7 @@ class SectionsTest(unittest.TestCase):
         text = summary.brief(Steps(), [study])
         self.assertLess(len(text), summary.MAX_SAID - 500)  # with what is printed behind it
         for words in ("Times as fast", "drunet-p256-h32-b16-bf16-27+fused 1.000 [0.833 .. 1.200]", "MiB",
-                      "drunet at 0: 40 a window: 52 +1.3 %", "largest batch drunet 77 memory foreseen 75 -2.6 %",
+                      "drunet at 0: 40 a window: 52 +1.3 %", "largest batch drunet 77 memory predicted 75 -2.6 %",
                       "drunet bf16 4 x 320² 200 100 2 1.5 2.5", "drunet-p256-h32-b16-bf16-49; 123 272 41 77 35.5 0.97"):
             self.assertIn(words, text)
 

@@ -89,7 +89,7 @@ std::string memory_text(const std::vector<measure::BatchMemory>& groups, size_t 
 std::string largest_text(const std::vector<measure::LargestBatch>& searches, size_t width) {
     TextTable table;
     table.add_column("largest batch", left);
-    table.add_columns({"found", "limited\nby", "limit\nMiB", "tries", "foretold by\nthe doublings", "off by"});
+    table.add_columns({"found", "limited\nby", "limit\nMiB", "tries", "predicted by\nthe doublings", "off by"});
     for (const auto& each : searches)
         table.add_row({each.label, each.search.found > 0 ? std::to_string(each.search.found) : "nothing fits",
                        std::string(name_of(each.search.limited_by)), readable_mib(each.limit_mib),
