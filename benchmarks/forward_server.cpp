@@ -8,6 +8,7 @@
 #include "device/convert.hpp"
 #include "engine/memory.hpp"
 #include "peer/npy.hpp"
+#include "plan/plan.hpp"
 
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
@@ -34,7 +35,7 @@ class Resident {
     Resident(const Request& request, engine::EngineOptions options)
         : windows_(read_npy(request.windows)),
           weights_(engine::load_weights(request.weights, parse_enum<network::NetworkKind>(request.network))),
-          options_(with_precision(options, request.dtype)),
+          options_(options_for(request, options)),
           stream_(options.device),
           denoiser_(engine::make_denoiser(weights_, options_)) {
         require(windows_.shape.size() == 4 && windows_.shape[3] == weights_.channels(),
@@ -73,9 +74,14 @@ class Resident {
     }
 
   private:
-    static engine::EngineOptions with_precision(engine::EngineOptions options, const std::string& dtype) {
-        options.precision = parse_enum<Precision>(dtype);
-        options.fusion = options.device.is_cuda() && options.precision != Precision::fp32;  // as `fusion: auto` does
+    /// Layers are fused as with `fusion: auto`.
+    static engine::EngineOptions options_for(const Request& request, engine::EngineOptions options) {
+        options.precision = parse_enum<Precision>(request.dtype);
+        plan::Point point;
+        point.device = options.device.kind;
+        point.settings.network = parse_enum<network::NetworkKind>(request.network);
+        point.settings.dtype = options.precision;
+        options.fusion = plan::is_fused(point);
         return options;
     }
 

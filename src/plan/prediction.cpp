@@ -195,10 +195,8 @@ int64_t batches_in_flight(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.workload == config::Workload::whole || point.device == DeviceKind::cpu) return 1;
     if (!point.halo || !point.batch) return settings.slots;
-    const int64_t windows = tile_grid(point).num_windows();
-    const bool may_take_all = settings.schedule == config::Schedule::dynamic;
-    const int64_t most = may_take_all ? windows : ceil_div(windows, point.num_ranks);
-    return std::clamp<int64_t>(ceil_div(most, *point.batch), 1, settings.slots);
+    const Range most = windows_of_rank(point, tile_grid(point), point.num_ranks - 1);  // no share is larger
+    return std::clamp<int64_t>(ceil_div(most.size(), *point.batch), 1, settings.slots);
 }
 
 double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }

@@ -766,6 +766,7 @@ TEST(Prediction, ARankHasNoMoreBatchesInFlightThanWindowsFill) {
     EXPECT_EQ(in_flight(15, 1), 2);
     EXPECT_EQ(in_flight(1, 1), 3);
     EXPECT_EQ(in_flight(4, 4), 1);
+    EXPECT_EQ(in_flight(1, 15), 2) << "the last rank has two windows";
     point.settings.schedule = config::Schedule::dynamic;
     EXPECT_EQ(in_flight(4, 4), 3) << "any rank may take all";
     point.batch.reset();
