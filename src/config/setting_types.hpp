@@ -4,6 +4,7 @@
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/shape.hpp"
 #include "patchbench/network/network_card.hpp"
 #include "patchbench/network/network_shape.hpp"
 
@@ -91,6 +92,17 @@ struct EngineSetting {
     operator EngineKind() const { return kind; }  // NOLINT(google-explicit-constructor)
     friend bool operator==(const EngineSetting&, const EngineSetting&) = default;
     friend bool operator==(const EngineSetting& setting, EngineKind other) { return setting.kind == other; }
+};
+
+/// `layout: <name> | auto`. It converts like its kind.
+struct LayoutSetting {
+    Layout kind = Layout::channels_last;  // of auto, until the plan chooses
+    bool is_automatic = true;
+    LayoutSetting() = default;
+    LayoutSetting(Layout known) : kind(known), is_automatic(false) {}  // NOLINT(google-explicit-constructor)
+    operator Layout() const { return kind; }                           // NOLINT(google-explicit-constructor)
+    friend bool operator==(const LayoutSetting&, const LayoutSetting&) = default;
+    friend bool operator==(const LayoutSetting& setting, Layout other) { return setting.kind == other; }
 };
 
 /// `batch: <n> | auto | largest`.

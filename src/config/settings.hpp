@@ -59,7 +59,7 @@ struct PointSettings {
     EngineSetting engine;
     DeviceChoice device = DeviceChoice::automatic;
     Precision dtype = Precision::fp32;
-    Layout layout = Layout::channels_last;
+    LayoutSetting layout;
     CountSetting threads;
     int64_t patch = 256;
     HaloSetting halo;
@@ -113,7 +113,7 @@ void work_fields(Settings& s, Visitor&& v) {
       s.engine);
     v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
     v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
-    v(FieldName{"layout", "", "memory layout of the network's tensors"}, s.layout);
+    v(FieldName{"layout", "", "memory layout of the network's tensors; auto: the faster one"}, s.layout);
     v(
         FieldName{
             "threads",

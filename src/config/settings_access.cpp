@@ -58,7 +58,7 @@ void check_limits(const FieldName& field, const HaloSetting& value) {
 
 template <class Value>
 requires NamedEnum<Value> || std::same_as<Value, std::string> || std::same_as<Value, EngineSetting> ||
-    std::same_as<Value, NetworkSetting>
+    std::same_as<Value, NetworkSetting> || std::same_as<Value, LayoutSetting>
 void check_limits(const FieldName& /*field*/, const Value& /*value*/) {}
 
 void check_limits(const FieldName& /*field*/, bool /*value*/) {}

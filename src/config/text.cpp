@@ -2,12 +2,15 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 namespace pb::config {
 
@@ -41,6 +44,15 @@ bool read_real(std::string_view text, double& value) {
     if (!std::isfinite(dividend) || !std::isfinite(divisor) || !std::isfinite(dividend / divisor)) return false;
     value = dividend / divisor;
     return true;
+}
+
+/// Nothing for auto.
+template <NamedEnum E>
+std::optional<E> parse_enum_or_auto(std::string_view text) {
+    if (text == "auto") return std::nullopt;
+    for (const auto& [enumerator, known] : enum_names(E{}))
+        if (known == text) return enumerator;
+    throw UsageError(fmt::format("'{}' is none of: {} | auto", text, names_of<E>()));
 }
 
 [[noreturn]] void refuse(std::string_view text, const std::string& expected) {
@@ -109,17 +121,19 @@ void parse_setting(std::string_view text, NetworkSetting& value) {
 }
 
 void parse_setting(std::string_view text, EngineSetting& value) {
-    if (text == "auto") {
-        value = EngineSetting::automatic();
-        return;
-    }
     if (text.starts_with(kPythonPrefix) && text.size() > kPythonPrefix.size()) {
         value = EngineKind::python;
         value.file = text.substr(kPythonPrefix.size());
         return;
     }
-    value = parse_enum<EngineKind>(text);
+    value = EngineSetting::automatic();
+    if (const auto known = parse_enum_or_auto<EngineKind>(text)) value = *known;
     if (value.kind == EngineKind::python) refuse(text, "an engine by itself: name the file, as in python:my_engine.py");
+}
+
+void parse_setting(std::string_view text, LayoutSetting& value) {
+    value = LayoutSetting();
+    if (const auto known = parse_enum_or_auto<Layout>(text)) value = *known;
 }
 
 void parse_setting(std::string_view text, CountSetting& value) {
@@ -159,6 +173,7 @@ std::string value_shape(bool /*any*/) { return "true | false"; }
 std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | carried | exchanged | auto"; }
 std::string value_shape(const NetworkSetting& /*any*/) { return names_of<network::NetworkKind>() + " | FILE"; }
 std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE | auto"; }
+std::string value_shape(const LayoutSetting& /*any*/) { return names_of<Layout>() + " | auto"; }
 std::string value_shape(const CountSetting& value) { return "N | " + std::string(value.automatic_word); }
 std::string value_shape(const BatchSetting& /*any*/) { return "N | auto | largest"; }
 std::string value_shape(const NoiseLevelSetting& /*any*/) { return "X | X/Y | auto"; }
@@ -183,6 +198,10 @@ std::string format_setting(const EngineSetting& value) {
     if (value.is_automatic) return "auto";
     if (value.kind == EngineKind::python) return std::string(kPythonPrefix) + value.file;
     return std::string(name_of(value.kind));
+}
+
+std::string format_setting(const LayoutSetting& value) {
+    return value.is_automatic ? "auto" : std::string(name_of(value.kind));
 }
 
 std::string format_setting(const BatchSetting& value) {

@@ -17,6 +17,7 @@ void parse_setting(std::string_view text, bool& value);    // true | false | on 
 void parse_setting(std::string_view text, HaloSetting& value);
 void parse_setting(std::string_view text, NetworkSetting& value);     // <name> | <file>
 void parse_setting(std::string_view text, EngineSetting& value);      // <name> | python:<file>
+void parse_setting(std::string_view text, LayoutSetting& value);      // <name> | auto
 void parse_setting(std::string_view text, CountSetting& value);       // <n> | auto | all; automatic_word is kept
 void parse_setting(std::string_view text, BatchSetting& value);       // <n> | auto | largest
 void parse_setting(std::string_view text, NoiseLevelSetting& value);  // <level> | <number>/<number> | auto
@@ -35,6 +36,7 @@ std::string value_shape(const char* value) = delete;
 [[nodiscard]] std::string value_shape(const HaloSetting& value);
 [[nodiscard]] std::string value_shape(const NetworkSetting& value);
 [[nodiscard]] std::string value_shape(const EngineSetting& value);
+[[nodiscard]] std::string value_shape(const LayoutSetting& value);
 [[nodiscard]] std::string value_shape(const CountSetting& value);
 [[nodiscard]] std::string value_shape(const BatchSetting& value);
 [[nodiscard]] std::string value_shape(const NoiseLevelSetting& value);
@@ -52,6 +54,7 @@ std::string format_setting(const char* value) = delete;  // would otherwise be t
 [[nodiscard]] std::string format_setting(const HaloSetting& value);
 [[nodiscard]] std::string format_setting(const NetworkSetting& value);
 [[nodiscard]] std::string format_setting(const EngineSetting& value);
+[[nodiscard]] std::string format_setting(const LayoutSetting& value);
 [[nodiscard]] std::string format_setting(const CountSetting& value);
 [[nodiscard]] std::string format_setting(const BatchSetting& value);
 [[nodiscard]] std::string format_setting(const NoiseLevelSetting& value);

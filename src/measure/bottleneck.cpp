@@ -94,12 +94,15 @@ const LimitMeaning& meaning_of(Limit limit) {
 }
 
 /// The engine native has a lower one on some processors only, and lower precisions are not lowered again.
-bool has_lower_precision(const config::PointSettings& settings) {
+bool has_lower_precision(const plan::Point& point) {
+    const config::PointSettings& settings = point.settings;
     return settings.engine != EngineKind::native &&
            (settings.dtype == Precision::fp32 || settings.dtype == Precision::tf32);
 }
 
-bool is_contiguous(const config::PointSettings& settings) { return settings.layout == Layout::contiguous; }
+bool is_slowed_by_layout(const plan::Point& point) {
+    return point.settings.layout == Layout::contiguous && plan::fastest_layout(point) != Layout::contiguous;
+}
 
 /// The percentage of its bound that the arithmetic reaches. Only LibTorch's convolutions are a bound for others.
 std::optional<double> of_arithmetic(const Summary& s) {
@@ -151,7 +154,7 @@ const std::vector<LimitMeaning>& limit_meanings() {
         {Limit::memory,
          "the network takes the time, and its memory traffic is nearer to its bound than its arithmetic",
          {{"a lower precision (it halves the traffic)", has_lower_precision},
-          {"layout: channels_last", is_contiguous},
+          {"layout: channels_last", is_slowed_by_layout},
           {"on a CPU a smaller patch or batch, whose maps stay in its caches"}}},
         {Limit::launch,
          "the network takes the time, a convolution less than 20 us, and no bound is near",
@@ -176,16 +179,16 @@ const std::vector<LimitMeaning>& limit_meanings() {
     return meanings;
 }
 
-std::string LimitMeaning::advice_text(const config::PointSettings* settings) const {
+std::string LimitMeaning::advice_text(const plan::Point* point) const {
     std::string text;
     for (const Advice& one : advice)
-        if (settings == nullptr || one.applies == nullptr || one.applies(*settings)) add_item(text, one.text);
+        if (point == nullptr || one.applies == nullptr || one.applies(*point)) add_item(text, one.text);
     return text;
 }
 
 std::string Bottleneck::text() const { return std::string(name_of(limit)) + ": " + evidence + "; try: " + advice; }
 
-std::optional<Bottleneck> find_bottleneck(const Summary& summary, const config::PointSettings& settings) {
+std::optional<Bottleneck> find_bottleneck(const Summary& summary, const plan::Point& point) {
     if (!summary.pipeline_s || *summary.pipeline_s <= 0) return std::nullopt;
     Bottleneck found;
     found.losses = find_losses(summary);
@@ -199,7 +202,7 @@ std::optional<Bottleneck> find_bottleneck(const Summary& summary, const config::
         found.share = share_of_network(summary);
         found.evidence = evidence_of_network(found.limit, summary);
     }
-    found.advice = meaning_of(found.limit).advice_text(&settings);
+    found.advice = meaning_of(found.limit).advice_text(&point);
     return found;
 }
 

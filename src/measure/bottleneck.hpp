@@ -3,7 +3,7 @@
 // and the bounds measured in the same run tell compute, memory and launch apart.
 #pragma once
 
-#include "config/settings.hpp"
+#include "plan/plan.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 
@@ -42,7 +42,7 @@ inline constexpr double kLaunchUs = 20;
 /// What to try, and for which points it is possible and not the case already. Null: for all.
 struct Advice {
     const char* text;
-    bool (*applies)(const config::PointSettings& settings) = nullptr;
+    bool (*applies)(const plan::Point& point) = nullptr;
 };
 
 /// One class, as listed by `--explain` and docs/reading-results.md.
@@ -52,7 +52,7 @@ struct LimitMeaning {
     std::vector<Advice> advice;
 
     /// All of the advice, or what applies to a point.
-    [[nodiscard]] std::string advice_text(const config::PointSettings* settings = nullptr) const;
+    [[nodiscard]] std::string advice_text(const plan::Point* point = nullptr) const;
 };
 [[nodiscard]] const std::vector<LimitMeaning>& limit_meanings();
 
@@ -71,6 +71,6 @@ struct Bottleneck {
 };
 
 /// Returns nothing for a point without times.
-[[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary, const config::PointSettings& settings);
+[[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary, const plan::Point& point);
 
 }  // namespace pb::measure

@@ -256,7 +256,7 @@ Summary summarise(const record::PointTrace& trace) {
         add_telemetry(trace, summary);
         add_balance(summary);
         add_bounds(trace, summary);
-        if (!summary.simulated) summary.bottleneck = find_bottleneck(summary, trace.point.settings);
+        if (!summary.simulated) summary.bottleneck = find_bottleneck(summary, trace.point);
     }
     add_memory(trace, summary);
     add_quality(trace, summary);

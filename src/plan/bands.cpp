@@ -83,7 +83,7 @@ void check_carrying_engine(const Point& point) {
         "{}needs engine native on the CPU, or torch in channels_last, on CUDA or on the CPU in fp32 (here: {}, {}, "
         "{}, {}); choose that, or halo: exact",
         halo_is(point), config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype),
-        name_of(settings.layout)));
+        config::format_setting(settings.layout)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {

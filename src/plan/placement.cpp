@@ -151,6 +151,14 @@ EngineKind fastest_engine(const Point& point) {
     return fits_limit(native) ? EngineKind::native : EngineKind::torch;
 }
 
+Layout fastest_layout(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    const bool is_found_by_cudnn = point.device == DeviceKind::cuda && settings.engine == EngineKind::torch &&
+                                   settings.dtype == Precision::fp32 && settings.network.has_layers() &&
+                                   settings.fusion != FusionKind::on;
+    return is_found_by_cudnn && !is_in_bands(point) ? Layout::contiguous : Layout::channels_last;
+}
+
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
     const auto members = members_of(topology, point.num_ranks, point.settings.placement);
@@ -163,6 +171,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     const std::vector<int> without_bf16 = members_without(topology, members, &RankPlace::multiplies_bf16);
     point.multiplies_bf16 = without_bf16.empty();
     if (point.settings.engine.is_automatic) point.settings.engine = fastest_engine(point);
+    if (point.settings.layout.is_automatic) point.settings.layout = fastest_layout(point);
     check_device_choices(point);
     if (point.settings.engine == EngineKind::native && point.settings.dtype == Precision::bf16 &&
         !point.multiplies_bf16)

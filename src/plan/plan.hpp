@@ -94,6 +94,11 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
 /// its memory limit.
 [[nodiscard]] EngineKind fastest_engine(const Point& point);
 
+/// The faster memory layout of a point whose device and engine are known. In fp32 cuDNN computes each network faster in
+/// contiguous tensors, and in less memory: for channels_last it takes workspaces that no plan foresees
+/// (docs/results/gpu.md). Rows and fused layers need channels_last.
+[[nodiscard]] Layout fastest_layout(const Point& point);
+
 /// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch
 /// depends on it, and a fixed batch is settled with it. Both throw UsageError for an illegal value.
 void settle_halo(Point& point, int64_t halo);

@@ -70,6 +70,7 @@ plan::Point make_point(const FloatImageView& image, const engine::Weights& weigh
     plan::settle_batch(point, options.batch);
     point.multiplies_bf16 = engine::native_multiplies_bf16();
     point.settings.engine = plan::fastest_engine(point);
+    point.settings.layout = plan::fastest_layout(point);
     return point;
 }
 

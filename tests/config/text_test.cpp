@@ -13,6 +13,7 @@ namespace pb::config {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 template <class Value>
@@ -86,7 +87,11 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_TRUE(parsed<EngineSetting>("auto").is_automatic);
     EXPECT_NE(parsed<EngineSetting>("auto"), parsed<EngineSetting>("torch"));
     EXPECT_THAT(refused<EngineSetting>("python"), HasSubstr("python:my_engine.py"));
-    EXPECT_THAT(refused<EngineSetting>("python:"), HasSubstr("none of: torch"));
+    EXPECT_THAT(refused<EngineSetting>("python:"), AllOf(HasSubstr("none of: torch"), EndsWith("| auto")));
+    for (const char* text : {"channels_last", "contiguous", "auto"})
+        EXPECT_EQ(format_setting(parsed<LayoutSetting>(text)), text);
+    EXPECT_NE(parsed<LayoutSetting>("auto"), parsed<LayoutSetting>("channels_last"));
+    EXPECT_THAT(refused<LayoutSetting>("nchw"), HasSubstr("'nchw' is none of: channels_last | contiguous | auto"));
     for (const char* text : {"7", "auto", "largest"}) EXPECT_EQ(format_setting(parsed<BatchSetting>(text)), text);
     EXPECT_TRUE(parsed<BatchSetting>("largest").is_open());
     EXPECT_THAT(refused<BatchSetting>("all"), AllOf(HasSubstr("auto"), HasSubstr("largest")));

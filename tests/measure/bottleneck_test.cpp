@@ -112,6 +112,9 @@ TEST(Bottleneck, AdvisesOnlyWhatThePointCanStillDo) {
     config::PointSettings& settings = trace.point.settings;
     settings.layout = Layout::contiguous;
     EXPECT_THAT(found_in(trace).advice, HasSubstr("channels_last"));
+    trace.point.device = DeviceKind::cuda;
+    EXPECT_THAT(found_in(trace).advice, Not(HasSubstr("channels_last"))) << "is the slower one in fp32";
+    trace.point.device = DeviceKind::cpu;
     settings.layout = Layout::channels_last;
     EXPECT_THAT(found_in(trace).advice, Not(HasSubstr("channels_last")));
     settings.engine = EngineKind::native;

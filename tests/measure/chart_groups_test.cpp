@@ -99,5 +99,16 @@ TEST(Alternatives, DevicesAreUsedByTheirOwnNumbersOfRanks) {
     EXPECT_THAT(alternatives_of(traces), IsEmpty());
 }
 
+TEST(Alternatives, AreComparedInTheirFasterLayouts) {
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220), with_index(sample_point(4, 5, 2, 110), 5)};
+    traces[1].point.settings.dtype = Precision::bf16;
+    for (auto& trace : traces) trace.point.device = DeviceKind::cuda;
+    traces[0].point.settings.layout = Layout::contiguous;
+    traces[1].point.settings.layout = Layout::channels_last;
+    EXPECT_EQ(alternatives_of(traces).size(), 1U);
+    std::swap(traces[0].point.settings.layout, traces[1].point.settings.layout);
+    EXPECT_THAT(alternatives_of(traces), IsEmpty()) << "layouts that were named";
+}
+
 }  // namespace
 }  // namespace pb::measure

@@ -62,6 +62,7 @@ inline plan::Point traced_point() {
     point.index = 4;
     point.key = "0123456789abcdef";
     point.settings.network = network::kind_of<network::DncnnShape>();
+    point.settings.layout = Layout::channels_last;  // as the plan resolves it
     point.settings.patch = 256;
     point.settings.image.path = "photos/retina, \"left\".png";
     point.source = {.extent = {1000, 1250}, .channels = 3};

@@ -800,6 +800,38 @@ TEST(Fusion, AutomaticIsWhereItWasMeasuredToGain) {
     }
 }
 
+TEST(FastestLayout, IsContiguousWhereCudnnComputesInFp32) {
+    const auto layout_where = [](auto change) {
+        Point point;
+        point.device = DeviceKind::cuda;
+        change(point);
+        return fastest_layout(point);
+    };
+    EXPECT_EQ(layout_where([](Point&) {}), Layout::contiguous);
+    for (const auto& change : std::initializer_list<std::function<void(Point&)>>{
+             [](Point& point) { point.device = DeviceKind::cpu; },
+             [](Point& point) { point.settings.dtype = Precision::tf32; },
+             [](Point& point) { point.settings.dtype = Precision::bf16; },
+             [](Point& point) { point.settings.engine = EngineKind::pytorch; },
+             [](Point& point) { point.settings.fusion = FusionKind::on; }, [](Point& point) { point.band_rows = 64; },
+             [](Point& point) { point.settings.halo.kind = config::HaloSetting::Kind::exchanged; },
+             [](Point& point) {
+                 point.settings.network = network::kBroughtKind;
+                 point.settings.network.file = "net.pt2";
+             }})
+        EXPECT_EQ(layout_where(change), Layout::channels_last);
+}
+
+TEST(FastestLayout, IsTakenByThePlanUnlessOneIsNamed) {
+    config::PointSettings settings = small_point();
+    const auto planned = [&] { return point_of(settings, cuda_topology(1)).settings.layout; };
+    EXPECT_EQ(planned(), config::LayoutSetting(Layout::contiguous));
+    settings.layout = Layout::channels_last;
+    EXPECT_EQ(planned(), config::LayoutSetting(Layout::channels_last));
+    EXPECT_EQ(point_of(small_point(), make_local_topology(1)).settings.layout,
+              config::LayoutSetting(Layout::channels_last));
+}
+
 TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
     config::PointSettings settings;
     settings.image.noise_sigma = 0;

@@ -34,6 +34,9 @@ std::string identity(const plan::Point& point, Keys but_for) {
         resolved.halo = {config::HaloSetting::Kind::exchanged, 0};
     else if (point.halo)
         resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
+    const bool is_per_device = contains(but_for, "dtype") || contains(but_for, "device");
+    if (is_per_device && resolved.layout == plan::fastest_layout(point))  // each is compared in its faster layout
+        resolved.layout = Layout::channels_last;
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks
     if (grows) resolved.image.height = 0;

@@ -1,3 +1,4 @@
+#include "config/text.hpp"
 #include "plan/cropping.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
@@ -156,8 +157,9 @@ std::string formula_of(const plan::Point& point) {
     const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
     return fmt::format("    {}, {}, {}, {}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),
-                       name_of(settings.dtype), name_of(settings.layout), counted(point.source.channels, "channel"),
-                       parts.weights / kMiB, parts.in_out_per_pixel, in_flight, peaks_text(parts.forward));
+                       name_of(settings.dtype), config::format_setting(settings.layout),
+                       counted(point.source.channels, "channel"), parts.weights / kMiB, parts.in_out_per_pixel,
+                       in_flight, peaks_text(parts.forward));
 }
 
 constexpr size_t kFewNotes = 3;  // below the heading of a long plan
