@@ -120,8 +120,10 @@ class Race:
         study = self.folder / "study.yaml"
         edge = f"{{height: {self.arguments.edge}, width: {self.arguments.edge}}}"
         study.write_text(f"image: {edge}\nnetwork: dncnn\ndevice: cpu\nhalo: exact\nbatch: 1\n")
-        row = next(line for line in run(self.arguments.patchbench, "plan", study).splitlines() if "dncnn-p" in line)
-        return float(row.split()[-3])
+        lines = run(self.arguments.patchbench, "plan", study).splitlines()
+        headings = next(line for line in lines if "processed/useful" in line).split()
+        row = next(line for line in lines if "dncnn-p" in line)
+        return float(row.split()[headings.index("processed/useful") - len(headings)])
 
     def process(self, name, variables, out):
         command = [self.python, PROCESS, name, "--model", self.model, "--image", self.image, "--out", out]

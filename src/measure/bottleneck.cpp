@@ -38,8 +38,13 @@ double noise(const Summary& summary) {
     return 1 - *summary.pipeline_min_s / *summary.pipeline_s;
 }
 
-/// Returns the mean share of time that ranks wait for the slowest.
-double imbalance(const Summary& summary) { return summary.imbalance ? 1 - 1 / *summary.imbalance : 0; }
+/// Returns the mean share of the pipeline that ranks wait for the slowest.
+double imbalance(const Summary& summary) {
+    if (!summary.imbalance) return 0;
+    double slowest_s = 0;
+    for (const auto& rank : summary.ranks) slowest_s = std::max(slowest_s, rank.wall_s.value_or(0));
+    return (1 - 1 / *summary.imbalance) * slowest_s / *summary.pipeline_s;
+}
 
 std::vector<Loss> find_losses(const Summary& s) {
     const auto shown = [&](double share) { return std::min(share, exposed(s)); };

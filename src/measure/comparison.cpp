@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <boost/math/distributions/non_central_t.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace {
 
 using Launches = std::vector<Launch>;
 using StudentT = boost::math::students_t;
+using NoncentralT = boost::math::non_central_t;
 
 constexpr double kConfidence = 0.95;
 
@@ -141,12 +143,19 @@ void doubt_drift(const Launch& old_times, const Launch& new_times, Comparison& c
 }  // namespace
 
 int64_t launches_needed(double spread, double slower) {
-    constexpr double kPowerOfFourInFive = 0.842;  // quantile 0.8 of the normal distribution
+    if (spread <= 0) return kFewestLaunches;
+    constexpr double kFourInFive = 0.8;
+    // Of the rank-sum test beside the t test, for 6 to 20 launches a side: simulated, power within 0.78 to 0.85.
+    constexpr double kRankSumEfficiency = 0.87;
+    constexpr double kSurelyFound = 50;  // in standard errors
     const double difference = std::log1p(slower);
     for (int64_t launches = kFewestLaunches; launches < kMostLaunches; ++launches) {
         const double critical = two_sided_quantile(1 - kSignificance, static_cast<int>(2 * launches - 2));
-        const double error = spread * std::sqrt(2.0 / static_cast<double>(launches));
-        if ((critical + kPowerOfFourInFive) * error <= difference) return launches;
+        const bool by_ranks = smallest_rank_sum_p_value(launches, launches) <= kSignificance;
+        const double counted = static_cast<double>(launches) * (by_ranks ? kRankSumEfficiency : 1);
+        const double shift = std::min(kSurelyFound, difference / (spread * std::sqrt(2 / counted)));
+        if (cdf(complement(NoncentralT(static_cast<double>(2 * launches - 2), shift), critical)) >= kFourInFive)
+            return launches;
     }
     return kMostLaunches;
 }

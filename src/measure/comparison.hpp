@@ -58,7 +58,7 @@ struct Comparison {
 /// Returns the time that `Comparison::ratio` compares: the geometric mean of the launches' medians.
 [[nodiscard]] double typical_time(const std::vector<Launch>& launches);
 
-/// Returns how many launches of each version detect a slow-down of `slower` (0.03: 3 %) in four cases out of five.
+/// Returns how many launches of each version call a slow-down of `slower` (0.03: 3 %) SLOWER in four cases out of five.
 /// `spread` is that of launches of one version (see launch_spread). At least kFewestLaunches, at most `kMostLaunches`.
 [[nodiscard]] int64_t launches_needed(double spread, double slower);
 inline constexpr int64_t kMostLaunches = 1000;

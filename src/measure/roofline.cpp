@@ -116,10 +116,9 @@ std::optional<ForwardCalls> forward_calls(const record::PointTrace& trace) {
 
 void add_forward_bounds(const record::PointTrace& trace, Summary& summary) {
     const auto calls = forward_calls(trace);
-    if (!calls || !trace.prediction) return;
+    if (!calls) return;
     const auto& point = trace.point;
-    const double computed = trace.processed_pixels > 0 ? record::computed_pixels(trace) / trace.processed_pixels : 1;
-    const double pixels = calls->calls * computed * static_cast<double>(trace.prediction->pixels_per_forward);
+    const double pixels = record::computed_pixels(trace);
     const auto gb_per_s = rate_of(bytes_per_pixel(point) * pixels, calls->seconds, kGiga);
     summary.forward_tflops = rate_of(flop_per_pixel(point) * pixels, calls->seconds, kTera);
     summary.executed_tflops = rate_of(executed_flop_per_pixel(point) * pixels, calls->seconds, kTera);
@@ -131,28 +130,37 @@ void add_forward_bounds(const record::PointTrace& trace, Summary& summary) {
         kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(point.facts().num_convolutions);
 }
 
+/// The pixels that go back: of whole windows, or of rows, of which each is the output's.
+double returned_pixels(const record::PointTrace& trace) {
+    return plan::is_in_bands(trace.point) ? trace.useful_pixels : trace.processed_pixels;
+}
+
 /// Returns the bytes that gather and scatter must read and write. On the CPU they also convert to the network's input
 /// (with its sigma channel) and back. Windows for a GPU are copied unchanged.
 double host_bytes(const record::PointTrace& trace) {
     const auto& point = trace.point;
     const auto channels = static_cast<double>(point.source.channels);
     const double sample = channels * static_cast<double>(size_of(trace.sample_type));
-    if (point.device == DeviceKind::cuda) return 2 * sample * (trace.processed_pixels + trace.useful_pixels);
+    if (point.device == DeviceKind::cuda) return 2 * sample * (record::input_pixels(trace) + trace.useful_pixels);
     const auto value = static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
     const double sigma = point.facts().takes_sigma ? 1 : 0;
-    return trace.processed_pixels * (sample + (channels + sigma) * value) +
+    return record::input_pixels(trace) * (sample + (channels + sigma) * value) +
            trace.useful_pixels * (channels * value + sample);
 }
 
 void add_copy_bounds(const record::PointTrace& trace, Summary& summary) {
     const double host_s = summed_seconds(trace, record::Stage::gather) + summed_seconds(trace, record::Stage::scatter);
-    const double window_bytes = trace.processed_pixels * static_cast<double>(trace.point.source.channels) *
-                                static_cast<double>(size_of(trace.sample_type));
-    const auto copies = [&](record::Stage stage) { return rate_of(window_bytes, summed_seconds(trace, stage), kGiga); };
+    const auto pixel_bytes =
+        static_cast<double>(trace.point.source.channels * static_cast<int64_t>(size_of(trace.sample_type)));
+    const auto copies = [&](record::Stage stage, double pixels) {
+        return rate_of(pixel_bytes * pixels, summed_seconds(trace, stage), kGiga);
+    };
     const auto host = rate_of(host_bytes(trace), host_s, kGiga);
     summary.host_of_copy_percent = percent_of(trace, record::Bound::host_copy_gb_per_s, host);
-    summary.h2d_of_bound_percent = percent_of(trace, record::Bound::h2d_gb_per_s, copies(record::Stage::h2d));
-    summary.d2h_of_bound_percent = percent_of(trace, record::Bound::d2h_gb_per_s, copies(record::Stage::d2h));
+    summary.h2d_of_bound_percent =
+        percent_of(trace, record::Bound::h2d_gb_per_s, copies(record::Stage::h2d, record::input_pixels(trace)));
+    summary.d2h_of_bound_percent =
+        percent_of(trace, record::Bound::d2h_gb_per_s, copies(record::Stage::d2h, returned_pixels(trace)));
 }
 
 void add_exchange(const record::PointTrace& trace, Summary& summary) {

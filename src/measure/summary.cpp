@@ -126,7 +126,7 @@ void add_cpu_time(const record::PointTrace& trace, Summary& summary) {
     for (const auto& rank : trace.ranks) {
         const auto cpu_s = sum(rank.cpu_s);
         all_s += cpu_s.value_or(0);
-        const auto percent = cpu_s ? per_second(100 * *cpu_s, sum(rank.wall_s)) : std::nullopt;
+        const auto percent = cpu_s ? per_second(100 * *cpu_s, sum(trace.wall_s)) : std::nullopt;
         if (percent) percents.push_back(*percent);
     }
     if (!percents.empty()) summary.cpu_percent = mean(percents);

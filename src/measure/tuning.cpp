@@ -94,7 +94,7 @@ void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits) {
             return fits(other) && family_of(other) == family_of(trial) &&
                    pixels > kMostPixels * other.candidate.computed_pixels;
         });
-        if (trial.is_in() && is_wasteful) trial.dropped = fmt::format("{:.3g} Mpx with halos", pixels / 1e6);
+        if (trial.is_in() && is_wasteful) trial.dropped = fmt::format("{:.3g} Mpx of arithmetic", pixels / 1e6);
     }
 }
 

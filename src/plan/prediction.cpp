@@ -199,7 +199,24 @@ int64_t batches_in_flight(const Point& point) {
     return std::clamp<int64_t>(ceil_div(most.size(), *point.batch), 1, settings.slots);
 }
 
+int64_t batches_of_busiest_rank(const Point& point) {
+    if (point.settings.workload == config::Workload::whole) return 1;
+    const TileGrid grid = tile_grid(point);
+    if (point.settings.schedule == config::Schedule::dynamic)
+        return ceil_div(ceil_div(grid.num_windows(), *point.batch), point.num_ranks);
+    int64_t most = 0;
+    for (int rank = 0; rank < point.num_ranks; ++rank) most = std::max(most, windows_of_rank(point, grid, rank).size());
+    return ceil_div(most, *point.batch);
+}
+
 double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }
+
+double input_pixels(const Point& point) {
+    if (!is_in_bands(point)) return processed_pixels(point);
+    const TileGrid grid = tile_grid(point);
+    const int64_t rows = is_carried(point) ? band_pixels(point).input_rows : grid.padded().h;
+    return static_cast<double>(rows * std::ssize(grid.columns()) * grid.window().w);
+}
 
 double computed_pixels(const Point& point) { return work_of(point).computed_all_ranks; }
 

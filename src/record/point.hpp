@@ -171,8 +171,8 @@ struct PointTrace {
     std::vector<double> wall_s;  // per repetition: maximum over ranks, including the exchange to the root
     StopReason stop_reason = StopReason::none;    // why the repetitions ended; the summary of the line names it
     std::vector<DiscardedMeasurement> discarded;  // earlier measurements, in order; all samples are from the last one
-    double repeated_s = 0;                        // all timed repetitions and the time between them, on the root
-    double read_s = 0;                            // reading the image once before the repetitions: maximum over ranks
+    double repeated_s = 0;  // the timed repetitions and what lies between, without forward calls alone; root
+    double read_s = 0;      // reading the image once before the repetitions: maximum over ranks
     double noise_s = 0;
     double load_s = 0;        // making the engine: its process where it has one, and the network; maximum over ranks
     double prepare_s = 0;     // buffers, and what the engine does before the first pass; maximum over ranks
@@ -193,12 +193,17 @@ struct PointTrace {
     double useful_pixels = 0;        // per repetition, summed over ranks
     double processed_pixels = 0;
     double computed_pixels = 0;  // of which each layer computes all, with the same arithmetic; 0: an older file
+    double input_pixels = 0;     // that are cut from the image; 0: an older file
     int64_t num_patches = 0;
 };
 
 /// Processed pixels by their arithmetic.
 [[nodiscard]] inline double computed_pixels(const PointTrace& trace) {
     return trace.computed_pixels > 0 ? trace.computed_pixels : trace.processed_pixels;
+}
+
+[[nodiscard]] inline double input_pixels(const PointTrace& trace) {
+    return trace.input_pixels > 0 ? trace.input_pixels : trace.processed_pixels;
 }
 
 /// How often the point was measured. 0 means that no measurement was completed.
@@ -221,6 +226,7 @@ void fields(V& v, T& trace) {
         work(
             "computed_pixels", later(trace.computed_pixels),
             "processed pixels with the same arithmetic: less of them where windows are cropped to what the core needs");
+        work("input_pixels", later(trace.input_pixels), "pixels that are cut from the image: of windows, or of rows");
     });
     v("prediction", trace.prediction);
     v("reduction", or_null(trace.reduction), "NCCL or MPI");
@@ -239,7 +245,7 @@ void fields(V& v, T& trace) {
     v.group("samples", [&](auto& samples) {
         samples("wall_s", trace.wall_s, "one number a timed repetition");
         samples("repeated_s", or_null(trace.repeated_s),
-                "all timed repetitions and what lies between them, on the root");
+                "all timed repetitions and what lies between them but for forward calls alone, on the root");
         samples("read_s", or_null(trace.read_s));
         samples("noise_s", or_null(trace.noise_s));
         samples("load_s", or_null(trace.load_s), "starting the engine with the network, once a point");

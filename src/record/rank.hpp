@@ -168,8 +168,8 @@ void fields(V& v, R& rank) {
     v("num_patches", count(rank.num_patches));
     v("num_batches", count(rank.num_batches));
     v("work_per_call", later(rank.work_per_call),
-      "arithmetic of a batch of the pass, on average, by that of a call of forward_call_s: not 1 where windows are "
-      "cropped, of which those at the border of the image need less");
+      "arithmetic of a batch of the pass, on average, by that of a call of forward_call_s: not 1 where "
+      "a batch or band is shorter, or windows are cropped, of which those at the border of the image need less");
     v("border_bytes", later(rank.border_bytes),
       "border rows of all layers that the rank sent to its neighbours in a pass (halo: exchanged); 0: none");
     v("wall_s", rank.wall_s);

@@ -18,8 +18,8 @@ namespace pb::report {
 TimeLeft::TimeLeft(const std::vector<plan::Point>& points) {
     for (const auto& point : points) {
         const auto& settings = point.settings;
-        Job job{fmt::format("{} {} {} {}", config::format_setting(settings.network), name_of(settings.dtype),
-                            name_of(point.device), point.num_ranks),
+        Job job{fmt::format("{} {} {} {} {}", config::format_setting(settings.network), name_of(settings.dtype),
+                            config::format_setting(settings.engine), name_of(point.device), point.num_ranks),
                 {}};
         if (const auto prediction = plan::predict(point)) job.flop = prediction->flop;
         left_.push_back(std::move(job));
@@ -89,14 +89,29 @@ struct PointTimes {
     }
 };
 
-/// Returns what a point took beside its passes, as far as it is recorded.
-double around_seconds(const record::PointTrace& trace) {
-    return trace.read_s + trace.noise_s + trace.load_s + trace.prepare_s + trace.write_s;
-}
+/// What measured points took beside their passes, as far as it is recorded.
+class AroundTimes {
+  public:
+    void add(const record::PointTrace& trace) {
+        starts_s_.push_back(trace.load_s + trace.prepare_s);
+        files_s_ += trace.read_s + trace.noise_s + trace.write_s;
+        pixels_ += pixels_of(trace.point);
+    }
+    /// Engines start in the same time whatever the image; files take theirs by the pixel.
+    [[nodiscard]] double expect(const plan::Point& point) const {
+        return mean(starts_s_) + files_s_ / pixels_ * pixels_of(point);
+    }
+
+  private:
+    static double pixels_of(const plan::Point& point) { return static_cast<double>(point.source.extent.pixels()); }
+
+    std::vector<double> starts_s_;
+    double files_s_ = 0, pixels_ = 0;
+};
 
 struct EarlierTimes {
     PointTimes passes;  // the median of each point
-    PointTimes around;
+    AroundTimes around;
 };
 
 EarlierTimes earlier_times(std::span<const ResultsFile> earlier) {
@@ -107,17 +122,27 @@ EarlierTimes earlier_times(std::span<const ResultsFile> earlier) {
             const bool is_measured = point.summary.status == record::PointStatus::ok && !trace.wall_s.empty();
             if (!is_measured || point.summary.simulated) continue;
             times.passes.add(trace.point, median(trace.wall_s));
-            times.around.add(trace.point, around_seconds(trace));
+            times.around.add(trace);
         }
     }
     return times;
 }
 
+/// Returns the time of a pass and of the forward calls alone that follow it. While halo or batch are open, these are
+/// not known and left out.
+double repetition_seconds(const plan::Point& point, double pass_s) {
+    if (point.settings.workload == config::Workload::tiles && (!point.halo || !point.batch)) return pass_s;
+    const int64_t num_batches = plan::batches_of_busiest_rank(point);
+    return pass_s * (1 + static_cast<double>(point.settings.protocol.forward_calls) / static_cast<double>(num_batches));
+}
+
 /// Returns the time of the warm-up and of the timed repetitions.
-double repeated_seconds(const config::ProtocolSettings& protocol, double pass_s) {
-    double timed_s = std::max(static_cast<double>(protocol.min_reps) * pass_s, protocol.max_time_s);
-    if (protocol.max_reps > 0) timed_s = std::min(timed_s, static_cast<double>(protocol.max_reps) * pass_s);
-    return std::max(static_cast<double>(protocol.warmup_reps) * pass_s, protocol.warmup_time_s) + timed_s;
+double repeated_seconds(const plan::Point& point, double pass_s) {
+    const config::ProtocolSettings& protocol = point.settings.protocol;
+    const double repetition_s = repetition_seconds(point, pass_s);
+    double timed_s = std::max(static_cast<double>(protocol.min_reps) * repetition_s, protocol.max_time_s);
+    if (protocol.max_reps > 0) timed_s = std::min(timed_s, static_cast<double>(protocol.max_reps) * repetition_s);
+    return std::max(static_cast<double>(protocol.warmup_reps) * repetition_s, protocol.warmup_time_s) + timed_s;
 }
 
 }  // namespace
@@ -129,7 +154,7 @@ std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<cons
     ExpectedTime expected{.num_earlier = passes.points.size(), .ranks = {fewest->num_ranks, most->num_ranks}};
     for (const auto& point : plan.points) {
         if (!point.refusal.empty() || plan::is_simulated(point)) continue;
-        expected.passes_s += repeated_seconds(point.settings.protocol, passes.expect(point));
+        expected.passes_s += repeated_seconds(point, passes.expect(point));
         expected.around_s += around.expect(point);
         ++expected.num_points;
     }

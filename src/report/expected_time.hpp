@@ -53,7 +53,7 @@ class TimeLeft {
 
 /// How long a plan takes, from the passes of earlier results.
 struct ExpectedTime {
-    double passes_s = 0;              // warm-up and timed repetitions
+    double passes_s = 0;              // warm-up and timed repetitions, with the forward calls alone
     double around_s = 0;              // reading, noise, loading and preparing the engine, writing
     size_t num_points = 0;            // points of the plan that it covers: those that run a network
     size_t num_earlier = 0;           // measured points from which it follows

@@ -170,6 +170,7 @@ PreparedPoint Runner::Impl::prepare(Team& team, const PointFiles& files, ImageSo
     trace.prediction = plan::predict(trace.point);
     trace.processed_pixels = plan::processed_pixels(trace.point);
     trace.computed_pixels = plan::computed_pixels(trace.point);
+    trace.input_pixels = plan::input_pixels(trace.point);
     trace.num_patches = num_patches(trace.point);
     trace.shared_device = team.shares_device;
     trace.binding = plan::binding_of(teams.topology(), team.members);

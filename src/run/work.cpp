@@ -68,8 +68,9 @@ std::shared_ptr<const network::WindowCrop> joined_crop(const std::vector<ImageWo
     return crop;
 }
 
-/// Multiply-accumulates of a batch as it runs.
-double macs_of(const Work& work, const Range& run) {
+/// The arithmetic of a batch as it runs: its windows, or the multiply-accumulates of cropped ones.
+double arithmetic_of(const Work& work, const Range& run) {
+    if (!work.crop) return static_cast<double>(work.run_size(run));
     double macs = 0;
     for (int64_t place = 0; place < work.run_size(run); ++place) macs += work.crop->macs(work.core_at(run, place));
     return macs;
@@ -154,10 +155,13 @@ Range Work::resident_batch() const {
 }
 
 double Work::work_per_call(const std::vector<Range>& runs) const {
-    if (!crop || runs.empty()) return 1;
-    double macs = 0;
-    for (const Range& run : runs) macs += macs_of(*this, run);
-    return macs / static_cast<double>(runs.size()) / macs_of(*this, resident_batch());
+    if (runs.empty()) return 1;
+    const auto num_calls = static_cast<double>(runs.size());
+    if (bands) return static_cast<double>(strips) * bands->whole_bands() / num_calls;
+    if (slab) return static_cast<double>(slab->shape().rows.size()) / static_cast<double>(window.h) / num_calls;
+    double done = 0;
+    for (const Range& run : runs) done += arithmetic_of(*this, run);
+    return done / num_calls / arithmetic_of(*this, resident_batch());
 }
 
 double Work::core_pixels(const std::vector<Range>& runs) const {

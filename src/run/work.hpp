@@ -48,8 +48,8 @@ struct Work {
     /// The batch whose cores are those of forward calls on a resident batch: a full one, where there is one, in the
     /// middle of the rank's own.
     [[nodiscard]] Range resident_batch() const;
-    /// The arithmetic of `runs`, batches of this work, by that of as many resident batches. 1 where all of a window is
-    /// computed.
+    /// The arithmetic of `runs`, all batches of this work that were taken, by that of as many forward calls on a
+    /// resident batch: a ragged batch, a short last band and a cropped window are less than a whole one.
     [[nodiscard]] double work_per_call(const std::vector<Range>& runs) const;
     [[nodiscard]] double core_pixels(const std::vector<Range>& runs) const;
 };

@@ -191,6 +191,8 @@ TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
     EXPECT_EQ(found.limit, Limit::imbalance);
     EXPECT_NEAR(found.share, 0.3, 1e-12);
     EXPECT_THAT(found.evidence, AllOf(HasSubstr("rank 0"), HasSubstr("30 %")));
+    trace.wall_s.assign(kPasses, 2.0);  // after the ranks, the exchange takes another second
+    EXPECT_NE(found_in(trace).limit, Limit::imbalance) << "15 % of the pipeline";
 }
 
 TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
@@ -278,6 +280,24 @@ TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
     EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * (2 * 6 + 6) * kPixels / 0.2 / 100e9, 1e-9);
     trace.point.settings.network = network::kind_of<network::DrunetShape>();  // one more value for each gathered pixel
     EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), 100 * 4.0 * (2 * 7 + 6) * kPixels / 0.2 / 100e9, 1e-9);
+}
+
+TEST(BoundFigures, RowsTravelOnce) {
+    record::PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
+    trace.processed_pixels = 1.75 * trace.useful_pixels;  // by their arithmetic
+    trace.input_pixels = 2 * trace.useful_pixels;
+    trace.point.band_rows = 64;
+    const Summary summary = summarise(trace);
+    EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.2 / 100e9, 1e-9);
+    EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.1 / 100e9, 1e-9) << "of the image";
+    EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * (2 * 6 + 6) * kPixels / 0.2 / 100e9, 1e-9);
+}
+
+TEST(BoundFigures, CallsAreCountedByTheirArithmetic) {
+    record::PointTrace trace = trace_of_shares({.forward = 0.5});
+    for (auto& rank : trace.ranks) rank.work_per_call = 0.5;
+    trace.computed_pixels = kPixels;  // half of what is processed
+    EXPECT_NEAR(summarise(trace).forward_tflops.value(), flop_of_call() / 0.5 / 1e12, 1e-12);
 }
 
 TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {

@@ -51,8 +51,8 @@ TEST(Roofline, TakesTheLeastBoundsOfPointsAndRanks) {
     ASSERT_EQ(all[0].points.size(), 2U);
     EXPECT_EQ(all[0].points[1].point, 7);
     EXPECT_DOUBLE_EQ(all[0].points[1].flop_per_byte, kIntensityFp32) << "whatever was measured: it is the network's";
-    // Five calls of 350464 px take 0.8 + 1 + 0.6 s.
-    EXPECT_NEAR(all[0].points[0].tflops, 0.97400955, 1e-7);
+    // 2 Mpx of 667008 multiply-accumulates take 0.8 + 1 + 0.6 s.
+    EXPECT_NEAR(all[0].points[0].tflops, 1.11168, 1e-7);
 }
 
 TEST(Roofline, IsOfOnePrecisionAndDevice) {

@@ -69,6 +69,10 @@ TEST(StudySummary, TheSmallestDeviceIsTheLimit) {
     for (auto& place : topology.ranks) place.memory_bytes = int64_t{1000 - 300 * place.rank} << 20;
     const auto study = summarise_all(traces, topology);
     EXPECT_DOUBLE_EQ(study.batch_memory.at(0).limit_mib.value(), 700) << "rank 2 takes no part";
+    for (auto& trace : traces) trace.point.settings.placement = config::Placement::scatter;
+    topology.ranks[2].node = 1;
+    topology.ranks[2].local_rank = 0;
+    EXPECT_DOUBLE_EQ(summarise_all(traces, topology).batch_memory.at(0).limit_mib.value(), 400) << "rank 1 does not";
 }
 
 TEST(StudySummary, OnlyPointsThatDifferInTheBatchAloneAreOneGroup) {

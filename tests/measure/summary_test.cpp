@@ -142,7 +142,10 @@ TEST(Summary, ImbalanceCountsIdleRanks) {
 }
 
 TEST(Summary, CpuPercentIsCpuTimeOverWallTime) {
-    EXPECT_NEAR(summarise(three_rank_trace()).cpu_percent.value(), (50 + 60 + 80) / 3.0, 1e-9);
+    record::PointTrace trace = three_rank_trace();  // walls of ranks are 9.5, 9.5 and 9.7 s, of the point 13.7
+    EXPECT_NEAR(summarise(trace).cpu_percent.value(), 100 * (0.5 * 9.5 + 0.6 * 9.5 + 0.8 * 9.7) / 3 / 13.7, 1e-9);
+    trace.ranks[2].wall_s.assign(kTraceRepetitions, 1e-6);  // no windows: it waits, and spins
+    EXPECT_LT(summarise(trace).cpu_percent.value(), 100);
 }
 
 TEST(Summary, APatchCostsWhatAllRanksSpendOnItInOnePass) {

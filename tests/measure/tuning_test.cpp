@@ -56,7 +56,8 @@ TEST(TuningByArithmetic, DropsWhatNeedsTooMuchMemoryOrPixels) {
                         trial_of(EngineKind::native, 512, 1.5e6), trial_of(EngineKind::torch, 128, 3e6)};
     trials[2].candidate.peak_mib = 300;
     drop_by_arithmetic(trials, {});
-    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 Mpx with halos", "", "", "")) << "others of the same engine only";
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 Mpx of arithmetic", "", "", ""))
+        << "others of the same engine only";
     for (auto& trial : trials) trial.dropped.clear();
     drop_by_arithmetic(trials, {.memory_limit_mib = 200});
     EXPECT_THAT(drop_reasons(trials), ElementsAre("", "", "needs 300 MiB", ""))
@@ -69,7 +70,7 @@ TEST(TuningByArithmetic, KeepsSmallPatchesWhereLargeOnesMayNotFit) {
     drop_by_arithmetic(trials, {.memory_limit_mib = 200});
     EXPECT_THAT(drop_reasons(trials), ElementsAre("", ""));
     drop_by_arithmetic(trials, {});
-    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 Mpx with halos", ""));
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 Mpx of arithmetic", ""));
 }
 
 TEST(TuningByArithmetic, SaysWhatNeedsLeastWhereNothingFits) {

@@ -66,6 +66,14 @@ TEST(WidthSeries, JumpsAreBeyondWhatTheWiderImageExplains) {
     EXPECT_FALSE(jumps[1].is_largest || jumps[2].is_largest || jumps[3].is_largest);
 }
 
+TEST(WidthSeries, TheLargestJumpIsThatWhichTheWidthExplainsLeast) {
+    const auto jumps =
+        series_of({wide_point(1, 512, 100, 1), wide_point(2, 1024, 260, 2), wide_point(3, 1028, 624, 3)}).at(0).jumps;
+    ASSERT_EQ(jumps.size(), 2U);
+    EXPECT_FALSE(jumps[0].is_largest) << "2.6 times, of which the width explains 2";
+    EXPECT_TRUE(jumps[1].is_largest) << "2.4 times at the same width";
+}
+
 TEST(WidthSeries, AStepOfExactlyAQuarterIsNone) {
     const auto steps = [](double second_mib) {
         return series_of({wide_point(1, 1000, 100, 1), wide_point(2, 2000, second_mib, 2),

@@ -14,7 +14,7 @@ TEST(ResultsSchema, IsThatOfTheValues) {
     const record::Json schema = results_schema();  // outlives items(), which refers to it
     for (const auto& [name, definition] : schema.items()) {
         ASSERT_TRUE(committed.contains(name)) << name;
-        EXPECT_EQ(nlohmann::json(committed[name]), nlohmann::json(definition))
+        EXPECT_TRUE(nlohmann::json(committed[name]) == nlohmann::json(definition))  // too long to be printed
             << name << ": run build/tests/write_results --schema docs/results.schema.json";
     }
 }

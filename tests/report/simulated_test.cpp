@@ -101,6 +101,7 @@ plan::Plan twice(const std::vector<record::PointTrace>& traces) {
         point.settings.protocol.warmup_reps = 1;
         point.settings.protocol.min_reps = 2;
         point.settings.protocol.max_time_s = 0;
+        point.settings.protocol.forward_calls = 0;
     }
     return plan;
 }
@@ -120,6 +121,17 @@ TEST(ExpectedTime, IsThatOfThePassesAtEarlierRates) {
     EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 20 + 60 + 50 + 2 * 6, 1e-9);
 }
 
+TEST(ExpectedTime, HasTheForwardCallsAlone) {
+    const std::vector<ResultsFile> earlier{file_of({ranks_trace(1, 10)})};
+    plan::Plan plan = twice({ranks_trace(1, 0)});
+    plan::Point& point = plan.points[0];
+    const int64_t num_batches = plan::batches_of_busiest_rank(point);
+    point.settings.protocol.forward_calls = 3 * num_batches;
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10 * (1 + 3), 1e-9);
+    point.batch.reset();
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10, 1e-9) << "not known yet";
+}
+
 TEST(ExpectedTime, HasWhatSurroundsThePasses) {
     record::PointTrace timed = ranks_trace(1, 10);
     plan::Plan plan = twice({timed, timed});
@@ -128,6 +140,9 @@ TEST(ExpectedTime, HasWhatSurroundsThePasses) {
     EXPECT_NEAR(expected->passes_s, 2 * 30, 1e-9);
     EXPECT_NEAR(expected->around_s, 2 * 31, 1e-9);
     EXPECT_NEAR(expected->seconds(), 122, 1e-9);
+    for (plan::Point& point : plan.points) point.source.extent.h *= 2;
+    EXPECT_NEAR(expected_time(plan, std::vector<ResultsFile>{file_of({timed})})->around_s, 2 * (12 + 2 * 19), 1e-9)
+        << "an engine starts in the same time";
 }
 
 TEST(ExpectedTime, CountsWhatRunsANetworkAndWasMeasured) {

@@ -25,6 +25,7 @@ class CarriedRows : public test::RowPoints {
             if (!world_.is_root() || settings.protocol.verify == config::VerifyMode::off) continue;
             expect_passed(made);
             EXPECT_TRUE(made.trace.verification.seam_decides);
+            expect_calls_compute_all(made.trace);
         }
     }
 };
@@ -97,6 +98,7 @@ TEST_F(CarriedStrips, GiveTheWholeImageInTheMemoryThatIsPredicted) {
     EXPECT_TRUE(made.bytes == whole.bytes);
     if (!world_.is_root()) return;
     EXPECT_TRUE(made.trace.verification.seam_decides);
+    expect_calls_compute_all(made.trace);
     int64_t most = 0;
     for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
     EXPECT_NEAR(static_cast<double>(most) / kMiB, made.trace.prediction->peak_mib, 0.01);

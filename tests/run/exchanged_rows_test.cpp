@@ -61,6 +61,7 @@ TEST_F(ExchangedRows, GiveTheWholeImageOnAnyNumberOfRanks) {
         if (!world_.is_root()) continue;
         EXPECT_TRUE(made.bytes == whole.bytes) << ranks << " ranks";
         EXPECT_TRUE(made.trace.verification.seam_decides);
+        expect_calls_compute_all(made.trace);
         for (const record::RankTrace& rank : made.trace.ranks) {
             const int neighbours = (rank.rank > 0 ? 1 : 0) + (rank.rank + 1 < ranks ? 1 : 0);
             EXPECT_EQ(rank.border_bytes, neighbours * 19 * 45 * 64 * 4) << rank.rank << " of " << ranks;

@@ -109,6 +109,15 @@ class RowPoints : public testing::Test {
             << testing::PrintToString(made.trace.verification.reasons);
     }
 
+    /// The calls of a pass, by their arithmetic, compute what the point computes.
+    static void expect_calls_compute_all(const record::PointTrace& trace) {
+        double calls = 0;
+        for (const record::RankTrace& rank : trace.ranks)
+            calls += static_cast<double>(rank.num_batches) * rank.work_per_call;
+        const double pixels = calls * static_cast<double>(trace.prediction->pixels_per_forward);
+        EXPECT_NEAR(pixels, trace.computed_pixels, 1e-9 * pixels);
+    }
+
     const comm::Communicator world_;
     const plan::Topology topology_;
     const config::StudySettings study_ = quiet_study();

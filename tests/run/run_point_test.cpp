@@ -294,6 +294,25 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
         for (const record::RankTrace& rank : trace.ranks) EXPECT_GE(trace.wall_s[i], rank.wall_s[i]) << "of each pass";
 }
 
+TEST_F(RunPoint, ARaggedBatchCountsByItsWindows) {
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    settings.layout = Layout::contiguous;  // whole windows
+    settings.last_batch = config::LastBatch::ragged;
+    settings.batch.count = 4;
+    const record::PointTrace trace = run(settings);
+    if (!world_.is_root()) return;
+    double calls = 0;
+    for (const record::RankTrace& rank : trace.ranks) {
+        const Work work = make_work(trace.point, rank.rank);
+        if (work.windows.size() == 0) continue;
+        EXPECT_NE(rank.num_windows % work.run_size(work.resident_batch()), 0) << "a batch is ragged";
+        calls += static_cast<double>(rank.num_batches) * rank.work_per_call *
+                 static_cast<double>(work.run_size(work.resident_batch()));
+    }
+    EXPECT_NEAR(calls * static_cast<double>(plan::tile_grid(trace.point).window().pixels()), trace.computed_pixels,
+                1e-6);
+}
+
 TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
     config::StudySettings study = quiet_study();
     study.bounds = true;

@@ -24,6 +24,7 @@ struct Hosts {
         for (auto& place : topology.ranks) place.node = node_of(place.rank);
         team.node = world.split(node_of(world.rank()), world.rank());
         team.ranks = world.split(0, world.rank());
+        for (int rank = 0; rank < world.size(); ++rank) team.members.push_back(rank);
     }
     plan::Topology topology;
     Team team;
@@ -37,6 +38,17 @@ TEST(ClockOffset, IsFoundWithinItsOwnBound) {
     EXPECT_NEAR(found.offset_s, skew_s, found.error_s);
     EXPECT_EQ(found.error_s > 0, node_of(rank) > 0);
     EXPECT_EQ(hosts.team.node.max(found.offset_s), found.offset_s) << "the ranks of a host share a clock";
+}
+
+TEST(ClockOffset, IsThatOfTheHostsOfTheRanksThatTakePart) {
+    Hosts hosts;  // of ranks in another order than the launch has them
+    const int num_ranks = hosts.team.ranks.size(), rank = hosts.team.ranks.rank();
+    for (int place = 0; place < num_ranks; ++place)
+        hosts.team.members[static_cast<size_t>(place)] = num_ranks - 1 - place;
+    for (auto& place : hosts.topology.ranks) place.node = node_of(num_ranks - 1 - place.rank);
+    const double skew_s = kSkewS * node_of(rank);
+    const auto found = measure_clock_offset(hosts.team, hosts.topology, [=] { return monotonic_seconds() + skew_s; });
+    EXPECT_NEAR(found.offset_s, skew_s, found.error_s);
 }
 
 TEST(GatherTimeline, StartsWhenTheFirstRankLeftTheBarrier) {

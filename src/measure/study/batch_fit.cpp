@@ -89,8 +89,10 @@ std::optional<double> memory_limit_of(const plan::Point& point, const plan::Topo
     if (cap_mib > 0) return static_cast<double>(cap_mib);
     if (point.device != DeviceKind::cuda) return std::nullopt;
     std::optional<double> smallest;
-    for (const auto& place : topology.ranks) {
-        if (place.rank >= point.num_ranks || place.memory_bytes <= 0) continue;
+    const int num_ranks = std::min(point.num_ranks, topology.num_ranks());  // the topology may be of another file
+    for (const int rank : plan::members_of(topology, num_ranks, point.settings.placement)) {
+        const plan::RankPlace& place = topology.place_of(rank);
+        if (place.memory_bytes <= 0) continue;
         const double mib = static_cast<double>(place.memory_bytes) / kMiB;
         smallest = smallest ? std::min(*smallest, mib) : mib;
     }

@@ -33,8 +33,8 @@ JumpCause cause_of(const WidePoint& before, const WidePoint& after, const Memory
 std::optional<MemoryJump> jump_between(const WidePoint& before, const WidePoint& after) {
     MemoryJump jump{before.summary.index, after.summary.index, after.peak_mib() / before.peak_mib()};
     const double widths = static_cast<double>(after.width()) / static_cast<double>(before.width());
-    const double excess = jump.peak_ratio / widths;
-    if (excess <= kJump && excess >= 1 / kJump) return std::nullopt;
+    jump.excess = jump.peak_ratio / widths;
+    if (jump.excess <= kJump && jump.excess >= 1 / kJump) return std::nullopt;
     const auto &pixels = after.summary.pixels_per_forward, &pixels_before = before.summary.pixels_per_forward;
     if (pixels && pixels_before && *pixels_before > 0) jump.pixels_ratio = *pixels / *pixels_before;
     jump.cause = cause_of(before, after, jump);
@@ -43,7 +43,7 @@ std::optional<MemoryJump> jump_between(const WidePoint& before, const WidePoint&
 
 void mark_largest(std::vector<WidthSeries>& all) {
     MemoryJump* largest = nullptr;
-    const auto size = [](const MemoryJump& jump) { return std::abs(std::log(jump.peak_ratio)); };
+    const auto size = [](const MemoryJump& jump) { return std::abs(std::log(jump.excess)); };
     for (auto& series : all)
         for (auto& jump : series.jumps)
             if (largest == nullptr || size(jump) > size(*largest)) largest = &jump;

@@ -24,7 +24,8 @@ struct MemoryJump {
     double peak_ratio = 1;               // after / before
     std::optional<double> pixels_ratio;  // pixels of the largest forward call, after / before
     JumpCause cause = JumpCause::path;
-    bool is_largest = false;  // its peak ratio is the farthest from 1 in the study, up or down
+    double excess = 1;        // peak ratio / ratio of the widths
+    bool is_largest = false;  // its excess is the farthest from 1 in the study, up or down
 };
 
 /// Points that differ only in the width of the image, or also in its height when each width has only one height.

@@ -118,6 +118,7 @@ BandSchedule::BandSchedule(const Graph& network, LateGraph computed, const BandS
 void BandSchedule::count_macs() {
     const double band = mac_per_pixel(graph()) * static_cast<double>(shape_.band * shape_.image.w);
     macs_ = macs_of(graph(), computed_, shape_.image.w);
+    whole_bands_ = macs_ / band;
     std::vector<int64_t> busiest;  // steps
     for (int64_t step = 0; step < num_steps(); ++step) {
         std::vector<Range> rows(graph().size());

@@ -73,6 +73,8 @@ class BandSchedule {
     [[nodiscard]] int64_t most_input_rows() const;
     /// Multiply-accumulates of all steps.
     [[nodiscard]] double macs() const { return macs_; }
+    /// The arithmetic of all steps by that of a whole band of every map.
+    [[nodiscard]] double whole_bands() const { return whole_bands_; }
     /// A step that computes most, in the middle of those that compute as much, and its part of a whole band of every
     /// map: less than 1 only in images of few bands.
     [[nodiscard]] int64_t busiest_step() const { return busiest_step_; }
@@ -95,7 +97,7 @@ class BandSchedule {
     BandShape shape_;
     std::vector<Range> computed_;
     std::vector<State> states_;  // the first one: before all steps
-    double macs_ = 0, busiest_part_ = 0;
+    double macs_ = 0, whole_bands_ = 0, busiest_part_ = 0;
     int64_t busiest_step_ = 0;
 };
 

@@ -155,9 +155,9 @@ CsvRow reference_row(const NamedPoint& point) {
 
 std::string frameworks_text(std::span<const ResultsFile> files) {
     auto points = named_points(files);
+    std::erase_if(points, [](const NamedPoint& point) { return !point.summary().pipeline_s; });
     std::map<std::string, Figures> least;
     for (const auto& point : points) lower_to(least[group_of(point)], figures_of(point));
-    std::erase_if(points, [](const NamedPoint& point) { return !point.summary().pipeline_s; });
     return csv_of(points, files.size() > 1,
                   [&](const NamedPoint& point) { return frameworks_row(point, least[group_of(point)]); });
 }

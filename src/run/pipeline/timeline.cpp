@@ -45,10 +45,10 @@ ClockOffset ask(const comm::Communicator& ranks, const std::function<double()>& 
 
 /// The first ranks of all hosts except rank 0's, in order.
 std::vector<int> askers(const Team& team, const plan::Topology& topology) {
-    std::set<int> seen{topology.ranks.front().node};
+    std::set<int> seen{topology.place_of(team.members.front()).node};
     std::vector<int> first;
     for (int rank = 1; rank < team.ranks.size(); ++rank)
-        if (seen.insert(topology.place_of(rank).node).second) first.push_back(rank);
+        if (seen.insert(topology.place_of(team.members[static_cast<size_t>(rank)]).node).second) first.push_back(rank);
     return first;
 }
 

@@ -52,7 +52,8 @@ class Repetitions {
     /// lose the samples that exist.
     [[nodiscard]] bool must_repeat() const {
         const auto left_s = comm::seconds_until_interruption();
-        const bool has_time = comm::interruption().empty() && (!left_s || *left_s > kTimeToSpare * trace_.repeated_s);
+        const bool has_time =
+            comm::interruption().empty() && (!left_s || *left_s > kTimeToSpare * (trace_.repeated_s + calls_s_));
         const bool may = !plan::is_simulated(trace_.point) && std::ssize(trace_.discarded) < protocol_.remeasure;
         const bool drifting = drifts(find_trend(trace_.wall_s), drift_limit(protocol_.rel_width));
         return decided_by_root(may && has_time && drifting ? 1 : 0) != 0;
@@ -108,6 +109,7 @@ class Repetitions {
                            .max_reps = protocol_.max_reps,
                            .rel_width = protocol_.rel_width,
                            .max_time_s = protocol_.max_time_s});
+        calls_s_ = 0;
         const Stopwatch watch;
         while (trace_.stop_reason == StopReason::none) {
             share_.poison_output(team_);
@@ -116,7 +118,7 @@ class Repetitions {
             const double reason = decided_by_root(static_cast<double>(rule.reason()));
             trace_.stop_reason = static_cast<StopReason>(static_cast<int>(reason));
         }
-        trace_.repeated_s = watch.seconds();
+        trace_.repeated_s = watch.seconds() - calls_s_;
     }
 
     /// Counts the work of this rank: its fixed share, or that of the last pass.
@@ -164,18 +166,17 @@ class Repetitions {
     void repeat(bool timed) {
         PassLog log{{}, spans_of(timed)};
         if (telemetry_) telemetry_->pass_begins();
-        const double cpu_before = cpu_seconds();
         const int64_t allocations_before = engine::allocator_counters(device()).num_allocations;
         share_.batches().begin_pass();
         team_.ranks.barrier();
-        const double begin_s = monotonic_seconds();
+        const double begin_s = monotonic_seconds(), cpu_before = cpu_seconds();
         const Attempt passed =
             attempt([&] { pipeline_.pass(share_.batches(), share_.windows(), share_.cores(), log); });
         const double own_end_s = monotonic_seconds();
         agree_on(team_.ranks, passed);  // also the barrier after which the root may read the node's slab
         const double exchange_begin_s = monotonic_seconds();  // waiting for a slower rank is not exchange
         const auto exchanged = exchange(trace_.point, team_, share_);
-        const double end_s = monotonic_seconds();
+        const double end_s = monotonic_seconds(), cpu_s = cpu_seconds() - cpu_before;
         add(log, {record::Stage::exchange, -1, exchange_begin_s, end_s});
         if (exchanged) trace_.exchange = {.carrier = std::string(team_.channel->name()), .bytes = *exchanged};
         const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
@@ -186,12 +187,14 @@ class Repetitions {
             trace_.wall_s.push_back(slowest_s);
             mine_.wall_s.push_back(own_end_s - begin_s);
             mine_.stage_s.push_back(log.stages);
-            mine_.cpu_s.push_back(cpu_seconds() - cpu_before);
+            mine_.cpu_s.push_back(cpu_s);
             if (device().is_cuda())
                 mine_.allocations += engine::allocator_counters(device()).num_allocations - allocations_before;
         }
         if (telemetry_) telemetry_->pass_ends();
+        const Stopwatch watch;
         together(team_.ranks, [&] { call_forward(timed); });
+        if (timed) calls_s_ += watch.seconds();
     }
 
     void call_forward(bool timed) {
@@ -231,6 +234,7 @@ class Repetitions {
     double beside_cpu_before_s_ = 0;  // CPU time of the engine's process before the timed repetitions
     double logged_begin_s_ = 0;       // start of the pass in `spans_`
     double last_pass_s_ = 0;
+    double calls_s_ = 0;  // of the forward calls alone between the timed repetitions
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ pb.stageWords = {
   forward: 'network',
   d2h: 'copy from device',
   scatter: 'write patches',
-  exchange: 'wait and exchange',
+  exchange: 'exchange',
   write: 'write file'
 };
 pb.stageColour = stage => ({
@@ -38,7 +38,7 @@ pb.section({
     body.append(pb.el(
         'p', {},
         'Share of the stages of one pass: each the median over repetitions of the slowest rank. On a GPU stages overlap, ',
-        'so the shares say what there is to hide, not what the pass waited for. “Wait and exchange” is what a rank waits for the slowest, and bringing parts to rank 0.'));
+        'so the shares say what there is to hide, not what the pass waited for. “Exchange” is bringing parts to rank 0, or waiting for border rows.'));
     const plot = pb.chart(body, null, () => pb.stageChart(shown));
     if (shown.length === points.length) return;
     const showAll = event => {

@@ -86,7 +86,7 @@ pb.section({
   find: model => model.points.filter(point => pb.timelineOf(point).length > 0),
   draw: (points, body) => pb.drawOneOf(body, points, pb.recommended(points) ?? points[0], {
     explanation: [
-      'What each rank did when, in one pass. Gaps between forward calls are what the program costs; a long \u201cwait and exchange\u201d is a rank that waits for the slowest.'
+      'What each rank did when, in one pass. Gaps between forward calls are what the program costs; a gap before \u201cexchange\u201d is a rank that waits for the slowest.'
     ],
     words: pb.timelineWords,
     chart: pb.timelineChart,
