@@ -77,6 +77,7 @@ void export_network(const ExportArguments& arguments) {
     if (arguments.settings.network.is_brought())
         throw UsageError("--network " + arguments.settings.network.file +
                          ": is a file already; --export writes those of the list");
+    require_not_input(arguments.file, arguments.settings.weights);
     const network::NetworkKind network = arguments.settings.network;
     const engine::Weights weights = run::find_weights(network, arguments.settings.weights, std::nullopt);
     engine::save_onnx(weights, arguments.file);

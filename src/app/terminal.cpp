@@ -105,8 +105,8 @@ bool is_dumb() {
 
 void prepare_standard_streams() {
     for (const int stream : {0, 1, 2})
-        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDWR);  // gets this number, the lowest free one
-    std::signal(SIGPIPE, SIG_IGN);
+        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDWR);       // gets this number, the lowest free one
+    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);  // the write that fails says why
 }
 
 bool flush_standard_output() {

@@ -86,6 +86,8 @@ AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
     if (descriptor_ < 0)
         throw UsageError("cannot write " + final_.string() + ": " + reason_of(errno) +
                          "; choose a folder that can be written, or make room");
+    struct stat replaced {};
+    if (::stat(final_.c_str(), &replaced) == 0) (void)::fchmod(descriptor_, replaced.st_mode & 0777U);
 }
 
 AtomicFile::~AtomicFile() {

@@ -71,6 +71,11 @@ struct Naming {
     double eps = 1e-5;
 };
 
+/// KAIR's IRCNN has the names and shapes of a DnCNN of this depth.
+constexpr int64_t kDepthOfIrcnn = 7;
+constexpr const char* kIrcnnNote =
+    "read as a DnCNN; KAIR's IRCNN has the same names and shapes but dilated convolutions, and would be computed wrong";
+
 const Naming kNamings[] = {
     {"deepinv", deepinv_filter, DncnnResidual::add, "conv_list.", 1, 2},
     {"KAIR, batch norm merged", kair_merged_filter, DncnnResidual::subtract, "model.", 2, 0},
@@ -92,7 +97,9 @@ std::vector<KeyLayout> DncnnShape::layouts(const CheckpointTensors& tensors) con
         found.width = made_by(0, found.depth > 2 ? made_by(1, width) : width);
         found.residual = naming.residual;
         const Graph graph = chain(found, naming.filter_of);
-        layouts.push_back({fmt::format("dncnn ({})", naming.name), found, graph, naming.eps});
+        const bool may_be_dilated = found.depth == kDepthOfIrcnn && naming.filter_of == kair_merged_filter;
+        layouts.push_back(
+            {fmt::format("dncnn ({})", naming.name), found, graph, naming.eps, may_be_dilated ? kIrcnnNote : ""});
     }
     return layouts;
 }

@@ -110,6 +110,7 @@ Texts protocol_of(const RecordedPoint& point) {
     config::protocol_fields(point.trace.point.settings.protocol, into(texts));
     texts.emplace_back("weights", point.trace.weights_sha256);
     texts.emplace_back("image", point.trace.image_sha256);
+    texts.emplace_back("file of the engine", point.trace.engine_sha256);
     return texts;
 }
 

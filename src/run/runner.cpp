@@ -15,6 +15,9 @@
 #include "run/point/settle.hpp"
 #include "run/verify/reach.hpp"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <optional>
 #include <utility>
 
@@ -36,6 +39,14 @@ record::PointTrace refused(const plan::Point& point) {
     trace.status = record::PointStatus::refused;
     trace.reason = point.refusal;
     return trace;
+}
+
+/// What tells one version of a file from the next: its place on the disk, size and last change.
+std::string version_of(const std::string& file) {
+    struct stat facts {};
+    if (::stat(file.c_str(), &facts) != 0) return "";
+    return fmt::format(" {} {} {} {}.{}", facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
+                       facts.st_mtim.tv_nsec);
 }
 
 }  // namespace
@@ -60,7 +71,7 @@ std::shared_ptr<const engine::Weights> Runner::Impl::find_network(const plan::Po
 }
 
 const std::string& Runner::Impl::digest_of(const std::string& file) {
-    auto& digest = image_digests[file];
+    auto& digest = image_digests[file + version_of(file)];  // a file that was replaced since is another one
     if (digest.empty()) digest = sha256_of_file(file);
     return digest;
 }
@@ -75,6 +86,7 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
     // The digest requires reading a large file again, so it is only computed when results are written.
     const bool is_recorded = teams.world().is_root() && !files.folder.empty();
     if (is_recorded && !point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
+    if (is_recorded && !point.settings.engine.file.empty()) trace.engine_sha256 = digest_of(point.settings.engine.file);
     const double copies = point.settings.replicate ? point.num_ranks : 1;
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }

@@ -4,6 +4,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <set>
@@ -39,7 +40,8 @@ TEST(Sha256, OfAFileIsThatOfItsBytesAcrossPieces) {
 }
 
 TEST(Sha256, OfPiecesSeesEachByteOfASmallFileAndBothEndsOfAnyFile) {
-    const auto file = std::filesystem::path(testing::TempDir()) / "sha256_pieces_test.bin";
+    const auto file =
+        std::filesystem::path(testing::TempDir()) / ("sha256_pieces_test_" + std::to_string(::getpid()) + ".bin");
     std::set<std::string> digests;
     size_t count = 0;
     const auto add = [&](const std::string& bytes) {

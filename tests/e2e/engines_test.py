@@ -114,6 +114,18 @@ class EnginesTest(program.ProgramTest):
         self.assertIn('not ', points[0]['reason'])
         self.assertNotIn('\x1b', result.stderr + result.stdout)
 
+    def test_a_study_does_not_go_on_with_another_adapter(self):
+        adapter = self.write('adapter.py', 'def load(model, options):\n    return lambda windows: windows\n')
+        study = f'engine: "python:{adapter}"\nverify.mode: "off"\n'
+        result, points = self.run_study(study)
+        self.assertEqual([point['status'] for point in points], ['ok'], result.stderr)
+        resume = ['run', self.folder / 'study.yaml', '--out', self.folder / 'out', '--resume']
+        self.assertIn('1 of 1 points are finished', program.run(*resume, env=self.env).stderr)
+        adapter.write_text(adapter.read_text() + '# changed\n')
+        result = program.run(*resume, env=self.env)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(f'the contents of {adapter} are other ones', result.stderr)
+
     def test_an_absent_engine_is_named_with_its_command(self):
         self.env['PATCHBENCH_ENGINES'] = str(self.folder)
         result, points = self.run_study('engine: [jax, torch]\n')

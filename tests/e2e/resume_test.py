@@ -1,5 +1,6 @@
 """patchbench run --resume and --max-time: killed at any moment, nothing is lost and nothing is done twice."""
 import json
+import os
 import random
 import shutil
 import signal
@@ -217,13 +218,20 @@ class Changed(ResumeTest):
         self.assertEqual(sorted(line['index'] for line in self.points()), list(range(8)))
         self.assertEqual(len({line['key'] for line in self.points()}), len({line[1] for line in expected}) + 1)
 
+    def test_a_pipe_in_the_place_of_the_results_is_refused(self):
+        self.out.mkdir()
+        os.mkfifo(self.file)
+        result = run('run', self.study, '--out', self.out, timeout=60)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn('results.jsonl', result.stderr)
+
     def test_without_resume_an_older_file_is_kept(self):
         self.undisturbed()
         before = self.file.read_text()
         result = self.go()
-        kept = list(self.out.glob('results-*.jsonl'))
+        kept = list(self.out.glob('earlier-*/results.jsonl'))
         self.assertEqual([file.read_text() for file in kept], [before])
-        self.assertIn(kept[0].name, result.stderr)
+        self.assertIn(kept[0].parent.name, result.stderr)
         self.assertEqual(len(self.points()), 7)
 
 
@@ -259,7 +267,7 @@ class Walltime(ResumeTest):
             time.sleep(0.1)
         for options in ((), ('--resume',)):
             self.assert_refused(self.go(*options, study=self.endless), 2, str(self.out), '--out')
-        self.assertEqual(list(self.out.glob('results-*.jsonl')), [])
+        self.assertEqual(list(self.out.glob('earlier-*')), [])
 
 
 if __name__ == '__main__':

@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import re
+import subprocess
 
 import program
 from program import run
@@ -22,6 +23,39 @@ image: {height: 64, width: 48}
 
 
 class Study(program.ProgramTest):
+    def test_an_image_of_the_study_is_never_replaced(self):
+        folder = self.folder / 'out'
+        image = folder / '000-dncnn-p32-h8-b1-fp32.png'
+        (folder / 'previews').mkdir(parents=True)
+        first = run('run', self.write('first.yaml', STUDY), '--out', self.folder / 'first')
+        self.assertEqual(first.returncode, 0, first.stderr)
+        made = next((self.folder / 'first').glob('000-*.png'))
+        for name in (made.name, f'previews/{made.stem}-noisy.png'):
+            image = folder / name
+            image.write_bytes(made.read_bytes())
+            study = self.write('again.yaml', STUDY.replace('{height: 64, width: 48}', f'{{path: {image}, noise_sigma: 0.1}}'))
+            result = run('run', study, '--out', folder)
+            self.assertEqual(result.returncode, 2, result.stderr + result.stdout)
+            self.assertIn('inputs are never modified', result.stderr)
+            self.assertEqual(image.read_bytes(), made.read_bytes())
+            image.unlink()
+
+    def test_a_limit_on_the_size_of_files_fails_with_a_sentence(self):
+        study = self.write('limited.yaml', STUDY + 'save_images: false\n')
+        limited = ['bash', '-c', 'ulimit -f 4; exec "$@"', 'bash', program.PROGRAM]
+        result = subprocess.run([*limited, 'run', study, '--out', self.folder / 'out'], capture_output=True, text=True,
+                                timeout=120, check=False)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn('results.jsonl: File too large', result.stderr)
+
+    def test_the_weights_of_an_export_are_not_replaced(self):
+        weights = self.folder / 'w.safetensors'
+        weights.write_bytes((program.REPOSITORY / 'models' / 'dncnn_color_sigma0.1.safetensors').read_bytes())
+        before = weights.read_bytes()
+        result = run('networks', '--export', weights, '--network', 'dncnn', '--weights', weights)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(weights.read_bytes(), before)
+
     def test_runs_on_one_and_three_ranks_and_leaves_its_results(self):
         study = self.write('tiny.yaml', STUDY)
         for ranks in (0, 3):

@@ -289,6 +289,17 @@ TEST(Pickle, OfViewsOutsideTheirStorageIsRefused) {
                 HasSubstr("in a way that torch.save does not"));
 }
 
+TEST(Pickle, OfALazilyNegatedTensorIsRefused) {
+    const auto with_flags = [](const std::string& items) {
+        return "ctorch._utils\n_rebuild_tensor_v2\n("s + storage({}) + number(0) + sizes({2, 3}) + sizes({3, 1}) +
+               "\x89" + "ccollections\nOrderedDict\n)R" + "}" + items + "tR";
+    };
+    test::write_bytes(scratch(), file_of(dict_of(with_flags(""))));
+    EXPECT_EQ(load_state_dict(scratch()).at("w").values.size(), 6u) << "no flag";
+    EXPECT_THAT(message_of(file_of(dict_of(with_flags(text("neg") + "\x88s")))),
+                HasSubstr("in a way that torch.save does not"));
+}
+
 TEST(Pickle, MayGiveAnExtentOfOneAnyStride) {
     const std::string huge = "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"s;
     const std::string view = "ctorch._utils\n_rebuild_tensor\n("s + storage({}) + number(0) + sizes({2, 1, 3}) + "(" +

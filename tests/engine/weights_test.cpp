@@ -132,6 +132,17 @@ TEST(Recognise, KnowsDncnnOfKairWithMergedNorm) {
     expect_same_values(read, weights);
 }
 
+TEST(Recognise, SaysThatIrcnnHasTheNamesOfADncnnOfSevenLayers) {
+    const auto note_of = [](int64_t depth) {
+        const Weights weights = make_seeded_weights(network::DncnnShape{.depth = depth, .width = 8}, 2);
+        const auto key_of = [](int64_t i) { return numbered("model.", 2 * i); };
+        return recognise_weights(renamed(weights, key_of, true), "test").note;
+    };
+    EXPECT_THAT(note_of(7), testing::HasSubstr("IRCNN"));
+    EXPECT_EQ(note_of(6), "");
+    EXPECT_EQ(note_of(8), "");
+}
+
 TEST(Recognise, TakesWidthsBlocksAndScalesFromTheFile) {
     const std::vector<network::NetworkShape> relatives{
         network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},

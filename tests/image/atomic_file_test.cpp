@@ -40,6 +40,15 @@ TEST(AtomicFile, WithoutCommitNothingIsLeftAndTheOldFileStays) {
     EXPECT_EQ(read_bytes(folder / "a.txt"), (std::vector<char>{'o', 'l', 'd'}));
 }
 
+TEST(AtomicFile, KeepsWhoMayReadTheFileThatItReplaces) {
+    const TemporaryFolder folder;
+    test::write_bytes(folder / "a.txt", {'o', 'l', 'd'});
+    std::filesystem::permissions(folder / "a.txt", std::filesystem::perms(0600));
+    AtomicFile file(folder / "a.txt");
+    file.commit();
+    EXPECT_EQ(std::filesystem::status(folder / "a.txt").permissions(), std::filesystem::perms(0600));
+}
+
 TEST(AtomicFile, APartThatAKilledProcessLeftIsTakenAwayAndOneInUseIsNot) {
     const TemporaryFolder folder;
     const std::string name = AtomicFile(folder / "a.txt").path().filename();

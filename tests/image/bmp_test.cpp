@@ -156,6 +156,9 @@ TEST(Bmp, ProfileAndResolutionSurviveAndExifIsNamed) {
         EXPECT_TRUE(same_bytes(load_image(folder / "a.bmp"), image));
     }
     EXPECT_THAT(lost_metadata(metadata, "b.bmp", false), ElementsAre("EXIF"));
+    EXPECT_THAT(lost_metadata(metadata, "b.jpg", false), IsEmpty());
+    metadata.exif.resize(65528);
+    EXPECT_THAT(lost_metadata(metadata, "b.jpg", false), ElementsAre(HasSubstr("EXIF of more than 64 KB")));
     metadata.exif.clear();
     EXPECT_THAT(lost_metadata(metadata, "b.bmp", false), IsEmpty());
 }

@@ -1,6 +1,7 @@
 #include "png_fixture.hpp"
 
 #include <gmock/gmock.h>
+#include <zlib.h>
 
 namespace pb::image {
 namespace {
@@ -53,6 +54,37 @@ TEST(Png, ATransparentColourBecomesAlpha) {
     const Image alpha = file->read_alpha();
     EXPECT_EQ(alpha.as<uint8_t>()[0], 0);
     EXPECT_EQ(alpha.as<uint8_t>()[1], 255);
+}
+
+/// Puts a chunk before the pixels of a file.
+void insert_chunk(const std::filesystem::path& path, const std::string& type, const std::string& content) {
+    std::vector<char> bytes = test::read_bytes(path);
+    std::string chunk = {0, 0, 0, static_cast<char>(content.size())};
+    const std::string body = type + content;
+    const auto crc = crc32(0, reinterpret_cast<const unsigned char*>(body.data()), static_cast<unsigned>(body.size()));
+    chunk += body;
+    for (const int shift : {24, 16, 8, 0}) chunk += static_cast<char>(crc >> static_cast<unsigned>(shift) & 0xFFU);
+    constexpr int64_t kBehindHeader = 8 + 25;
+    bytes.insert(bytes.begin() + kBehindHeader, chunk.begin(), chunk.end());
+    test::write_bytes(path, bytes);
+}
+
+TEST(Png, MetadataThatNoOutputKeepsIsNamed) {
+    const TemporaryFolder folder;
+    const auto not_kept = [&](const std::string& type, const std::string& content) {
+        write_png_fixture(folder / "a.png", PngKind{}, {{1, 2, 3}}, 1);
+        insert_chunk(folder / "a.png", type, content);
+        return open_image(folder / "a.png")->metadata().not_kept;
+    };
+    const auto gamma = [](uint32_t value) {
+        return std::string{static_cast<char>(value >> 24U), static_cast<char>(value >> 16U & 0xFFU),
+                           static_cast<char>(value >> 8U & 0xFFU), static_cast<char>(value & 0xFFU)};
+    };
+    EXPECT_THAT(not_kept("gAMA", gamma(45455)), testing::IsEmpty()) << "that of sRGB, which readers assume";
+    EXPECT_THAT(not_kept("gAMA", gamma(100000)), testing::ElementsAre(HasSubstr("colour tags")));
+    EXPECT_THAT(not_kept("sBIT", "\5\5\5"), testing::ElementsAre(HasSubstr("significant bits")));
+    EXPECT_THAT(not_kept("bKGD", std::string(6, '\0')), testing::ElementsAre(HasSubstr("background")));
+    EXPECT_THAT(not_kept("oFFs", std::string(9, '\0')), testing::ElementsAre(HasSubstr("position")));
 }
 
 TEST(Png, AnAspectRatioIsNoResolution) {

@@ -145,6 +145,22 @@ TEST(Tiff, PremultipliedAlphaStaysSo) {
     EXPECT_THROW(save_image({colour.view(), alpha.view(), &file->metadata()}, folder / "b.png"), UsageError);
 }
 
+TEST(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({5, 5}, 4, DType::u8);
+    TiffKind kind;
+    kind.extra_sample = EXTRASAMPLE_UNSPECIFIED;
+    write_tiff_fixture(folder / "a.tif", image, true, kind);
+    const auto file = open_image(folder / "a.tif");
+    const Image colour = test::read_part(*file, {0, 0, {5, 5}});
+    const Image other = file->read_alpha();
+    save_image({colour.view(), other.view(), &file->metadata()}, folder / "b.tif");
+    EXPECT_TRUE(open_image(folder / "b.tif")->metadata().has_unnamed_channel);
+    kind.extra_sample = EXTRASAMPLE_UNASSALPHA;
+    write_tiff_fixture(folder / "a.tif", image, true, kind);
+    EXPECT_FALSE(open_image(folder / "a.tif")->metadata().has_unnamed_channel);
+}
+
 /// Two pages; the second one's NewSubfileType.
 void write_two_pages(const std::filesystem::path& path, uint32_t second_kind) {
     TIFF* tiff = TIFFOpen(path.c_str(), "w");

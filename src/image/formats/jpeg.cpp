@@ -175,8 +175,6 @@ std::unique_ptr<ImageFile> open_jpeg(OpenedFile file) {
 
 namespace {
 
-constexpr size_t kMarkerBytes = 65533;  // capacity of a JPEG marker
-
 class JpegWriter {
   public:
     JpegWriter() {
@@ -212,7 +210,7 @@ class JpegWriter {
     void write_markers(const ImageMetadata& metadata) {
         std::vector<JOCTET> block(kExifMark.begin(), kExifMark.end());
         for (const std::byte b : metadata.exif) block.push_back(std::to_integer<JOCTET>(b));
-        const bool with_exif = !metadata.exif.empty() && block.size() <= kMarkerBytes;
+        const bool with_exif = !metadata.exif.empty() && metadata.exif.size() <= kMostExifInJpeg;
         const auto* profile = reinterpret_cast<const JOCTET*>(metadata.icc_profile.data());
         const auto profile_bytes = static_cast<unsigned>(metadata.icc_profile.size());
         run([&] {

@@ -67,6 +67,8 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
         if (extension == ".webp" && metadata.x_resolution_per_m) lost.emplace_back("resolution");
         if (extension == ".bmp" && !metadata.exif.empty()) lost.emplace_back("EXIF");
+        if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
+            lost.emplace_back("EXIF of more than 64 KB, with its orientation");
         add_tiff_tags(metadata, lost);
     }
     for (const std::string& each : metadata.not_kept) add_once(each, lost);

@@ -32,10 +32,15 @@ struct PngChunks {
 
 /// Returns the name of a chunk's metadata if it is lost, or an empty text. sRGB and its gAMA have no name because
 /// readers assume them. The other chunks without a name describe the pixels, which are kept.
-std::string name_of_lost(std::string_view type) {
+std::string name_of_lost(std::string_view type, uint32_t first) {
+    constexpr uint32_t kGammaOfSrgb = 45455;  // 1 / 2.2, times 100000
     if (type == "tEXt" || type == "zTXt" || type == "iTXt") return "text";
     if (type == "tIME") return "time of change";
-    if (type == "cHRM" || type == "cICP") return "colour tags other than the profile";
+    if (type == "cHRM" || type == "cICP" || (type == "gAMA" && first != kGammaOfSrgb))
+        return "colour tags other than the profile";
+    if (type == "sBIT") return "number of significant bits";
+    if (type == "bKGD") return "background colour";
+    if (type == "oFFs" || type == "sCAL" || type == "pCAL") return "position and scale";
     return {};
 }
 
@@ -55,7 +60,10 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         const std::string_view type(reinterpret_cast<const char*>(head.data()) + 4, 4);
         if (type == "IEND") return chunks;
         if (type == "IDAT") chunks.pixel_data_bytes += length;
-        if (std::string name = name_of_lost(type); !name.empty()) chunks.not_kept.push_back(std::move(name));
+        std::array<std::byte, 4> first{};
+        if (length >= first.size()) file.read_at(offset + head.size(), first);
+        std::string name = name_of_lost(type, big_endian(first.data()));
+        if (!name.empty()) chunks.not_kept.push_back(std::move(name));
         if (type == "acTL") chunks.is_animated = true;
         if (type == "eXIf") {
             chunks.exif.resize(length);

@@ -194,8 +194,10 @@ ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
     if (orientation > 1 && orientation <= 8) metadata.exif = make_orientation_exif(orientation);
     const uint16_t* kinds = nullptr;
     uint16_t num_extra = 0;
-    if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &num_extra, &kinds) == 1 && num_extra > 0)
+    if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &num_extra, &kinds) == 1 && num_extra > 0) {
         metadata.premultiplied_alpha = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+        metadata.has_unnamed_channel = kinds[0] == EXTRASAMPLE_UNSPECIFIED;
+    }
     return metadata;
 }
 

@@ -32,6 +32,7 @@ std::vector<uint16_t> extra_samples(const ImageInfo& info, const ImageMetadata* 
     if (info.channels != 1 && info.channels != 3)
         return std::vector<uint16_t>(static_cast<size_t>(info.channels - 1), EXTRASAMPLE_UNSPECIFIED);
     if (!info.has_alpha) return {};
+    if (metadata != nullptr && metadata->has_unnamed_channel) return {uint16_t{EXTRASAMPLE_UNSPECIFIED}};
     const bool premultiplied = metadata != nullptr && metadata->premultiplied_alpha;
     return {premultiplied ? uint16_t{EXTRASAMPLE_ASSOCALPHA} : uint16_t{EXTRASAMPLE_UNASSALPHA}};
 }

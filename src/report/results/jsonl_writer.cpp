@@ -17,7 +17,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <ctime>
+#include <fstream>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -25,6 +28,8 @@
 namespace pb::report {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Writes all of `text`. Returns false and leaves errno set when the system refuses.
 bool write_all(int descriptor, std::string_view text) {
@@ -47,21 +52,45 @@ std::string stamp_of(const std::filesystem::path& file) {
     return {text.data(), std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc)};
 }
 
+/// Names of the images that the points of a file wrote into its folder.
+std::set<fs::path> images_named_in(const fs::path& file) {
+    std::set<fs::path> names;
+    std::ifstream lines(file);
+    for (std::string text; std::getline(lines, text);) {
+        const record::Json line = record::Json::parse(text, nullptr, false);
+        const auto image = line.is_object() ? line.find("output_file") : line.end();
+        if (image == line.end() || !image->is_string()) continue;
+        const fs::path written = image->get<std::string>();
+        std::error_code elsewhere;
+        if (fs::equivalent(written, file.parent_path() / written.filename(), elsewhere))
+            names.insert(written.filename());
+    }
+    return names;
+}
+
+void keep_in(const fs::path& folder, const fs::path& file) {
+    std::error_code failure;
+    fs::rename(file, folder / file.filename(), failure);
+    if (failure)
+        throw Error("cannot keep the earlier " + file.string() + " in " + folder.string() + ": " + failure.message() +
+                    "; choose another folder with --out");
+}
+
 }  // namespace
 
-std::filesystem::path move_aside(const std::filesystem::path& file) {
+std::filesystem::path move_aside(const std::filesystem::path& file, std::span<const char* const> made_of_it) {
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored) || std::filesystem::file_size(file, ignored) == 0) return {};
-    const std::string stem = file.stem().string() + "-" + stamp_of(file);
-    std::filesystem::path aside = file.parent_path() / (stem + file.extension().string());
-    for (int i = 2; std::filesystem::exists(aside); ++i)
-        aside = file.parent_path() / fmt::format("{}-{}{}", stem, i, file.extension().string());
-    std::error_code failure;
-    std::filesystem::rename(file, aside, failure);
-    if (failure)
-        throw Error("cannot keep the earlier " + file.string() + " as " + aside.string() + ": " + failure.message() +
-                    "; choose another folder with --out");
-    return aside;
+    if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) == 0) return {};
+    std::set<fs::path> names = images_named_in(file);
+    names.insert(made_of_it.begin(), made_of_it.end());
+    const std::string stem = "earlier-" + stamp_of(file);
+    fs::path folder = file.parent_path() / stem;
+    for (int i = 2; fs::exists(folder, ignored); ++i) folder = file.parent_path() / fmt::format("{}-{}", stem, i);
+    make_folder(folder);
+    for (const fs::path& name : names)
+        if (fs::exists(file.parent_path() / name, ignored)) keep_in(folder, file.parent_path() / name);
+    keep_in(folder, file);  // last: without it the next run would move nothing
+    return folder;
 }
 
 std::string resume_line(const record::Environment& environment) {
@@ -93,7 +122,7 @@ JsonlWriter::JsonlWriter(std::filesystem::path file, const std::vector<std::stri
 }
 
 void JsonlWriter::open(int flags) {
-    descriptor_ = ::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+    descriptor_ = ::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (descriptor_ < 0) require_descriptors(file_);
     if (descriptor_ < 0)
         throw UsageError("cannot write " + file_.string() + ": " + reason_of(errno) +

@@ -18,9 +18,11 @@ namespace pb::report {
 
 inline constexpr const char* kResultsSchemaVersion = "1.0";
 
-/// Renames an older `file` to results-<time of its last change>.jsonl in the same folder. Returns the new name, or an
-/// empty path when there was no file or an empty one. Throws Error.
-[[nodiscard]] std::filesystem::path move_aside(const std::filesystem::path& file);
+/// Moves an older `file` into the folder earlier-<time of its last change> beside it, with the images that it names and
+/// with `made_of_it`, names of files or folders there: a later run writes files of these names. Returns the folder, or
+/// an empty path when there was no file or an empty one. Throws Error.
+[[nodiscard]] std::filesystem::path move_aside(const std::filesystem::path& file,
+                                               std::span<const char* const> made_of_it = {});
 
 /// Returns the line that comes before the points of a resumed session.
 [[nodiscard]] std::string resume_line(const record::Environment& environment);

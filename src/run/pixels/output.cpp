@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace pb::run {
 
@@ -111,16 +112,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the name of the file, relative to the folder of the results.
+constexpr std::array kPictures{"denoised", "noisy", "clean"};
+
+/// Relative to the folder of the results.
+std::string picture_name(const PointFiles& files, const char* which) { return files.preview + "-" + which + ".png"; }
+
+/// Returns the name of the file.
 std::string save_picture(const image::Image& picture, const PointFiles& files, const char* which) {
     image::Image bytes(picture.extent(), picture.channels(), DType::u8);
     image::from_float(picture.view(), bytes.view());
-    std::string name = files.preview + "-" + which + ".png";
+    std::string name = picture_name(files, which);
     image::save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
     return name;
 }
 
 }  // namespace
+
+std::vector<fs::path> preview_files(const PointFiles& files) {
+    std::vector<fs::path> names;
+    for (const char* which : kPictures) names.push_back(files.folder / picture_name(files, which));
+    return names;
+}
 
 record::Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files) {
     fs::create_directories((files.folder / files.preview).parent_path());
