@@ -1,20 +1,27 @@
-// Converts a value to a row of numbers and back. MPI and NCCL send the measurements of a rank in this form. Texts are
-// not sent.
+// Converts a value to a row of numbers and back. Ranks send their measurements and facts in this form.
 #pragma once
 
 #include "record/fields.hpp"
 #include "record/rank.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 namespace pb::record {
 
-/// Appends numbers. An absent value is NaN; a list begins with its length.
+/// The numbers whose memory holds a text of `length` bytes.
+[[nodiscard]] constexpr size_t numbers_for_text(size_t length) {
+    return (length + sizeof(double) - 1) / sizeof(double);
+}
+
+/// Appends numbers. An absent value is NaN. A list begins with its length; so does a text, whose bytes fill the memory
+/// of the numbers that follow.
 class RowWriter {
   public:
     explicit RowWriter(std::vector<double>& row) : row_(row) {}
@@ -34,6 +41,8 @@ class RowWriter {
             row_.push_back(value ? static_cast<double>(*value) : std::numeric_limits<double>::quiet_NaN());
         else if constexpr (HasFields<const T>)
             fields(*this, value);
+        else if constexpr (std::is_same_v<T, std::string>)
+            put_text(value);
         else if constexpr (requires { value.value; })  // a form
             put(value.value);
         else {
@@ -43,6 +52,13 @@ class RowWriter {
     }
 
   private:
+    void put_text(const std::string& text) {
+        row_.push_back(static_cast<double>(text.size()));
+        const size_t begin = row_.size();
+        row_.resize(begin + numbers_for_text(text.size()));
+        std::memcpy(row_.data() + begin, text.data(), text.size());
+    }
+
     std::vector<double>& row_;
 };
 
@@ -68,6 +84,8 @@ class RowReader {
             take_optional(value);
         else if constexpr (HasFields<T>)
             fields(*this, value);
+        else if constexpr (std::is_same_v<T, std::string>)
+            take_text(value);
         else if constexpr (requires { value.value; })
             take(value.value);
         else {
@@ -87,6 +105,12 @@ class RowReader {
     void take_optional(std::optional<T>& value) {
         const double number = next();
         value = std::isnan(number) ? std::nullopt : std::optional(static_cast<T>(number));
+    }
+
+    void take_text(std::string& text) {
+        text.resize(static_cast<size_t>(next()));
+        std::memcpy(text.data(), row_.data(), text.size());
+        row_ = row_.subspan(numbers_for_text(text.size()));
     }
 
     std::span<const double> row_;
