@@ -4,6 +4,8 @@
 #include "record/fields.hpp"
 #include "record/rank.hpp"
 
+#include "patchbench/base/shard.hpp"
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -20,8 +22,13 @@ namespace pb::record {
     return (length + sizeof(double) - 1) / sizeof(double);
 }
 
-/// Appends numbers. An absent value is NaN. A list begins with its length; so does a text, whose bytes fill the memory
-/// of the numbers that follow.
+template <class T>
+inline constexpr bool kIsMap = requires {
+    typename T::mapped_type;
+};
+
+/// Appends numbers. An absent value is NaN. A list or map begins with its length; so does a text, whose bytes fill the
+/// memory of the numbers that follow.
 class RowWriter {
   public:
     explicit RowWriter(std::vector<double>& row) : row_(row) {}
@@ -45,6 +52,8 @@ class RowWriter {
             put_text(value);
         else if constexpr (requires { value.value; })  // a form
             put(value.value);
+        else if constexpr (kIsMap<T>)
+            put_map(value);
         else {
             if constexpr (kIsVector<T>) row_.push_back(static_cast<double>(value.size()));
             for (const auto& item : value) put(item);
@@ -57,6 +66,14 @@ class RowWriter {
         const size_t begin = row_.size();
         row_.resize(begin + numbers_for_text(text.size()));
         std::memcpy(row_.data() + begin, text.data(), text.size());
+    }
+
+    void put_map(const auto& map) {
+        row_.push_back(static_cast<double>(map.size()));
+        for (const auto& [key, value] : map) {
+            put(key);
+            put(value);
+        }
     }
 
     std::vector<double>& row_;
@@ -88,6 +105,8 @@ class RowReader {
             take_text(value);
         else if constexpr (requires { value.value; })
             take(value.value);
+        else if constexpr (kIsMap<T>)
+            take_map(value);
         else {
             if constexpr (kIsVector<T>) value.resize(static_cast<size_t>(next()));
             for (auto& item : value) take(item);
@@ -113,8 +132,23 @@ class RowReader {
         row_ = row_.subspan(numbers_for_text(text.size()));
     }
 
+    template <class T>
+    void take_map(T& map) {
+        for (auto left = static_cast<size_t>(next()); left > 0; --left) {
+            typename T::key_type key;
+            take(key);
+            take(map[std::move(key)]);
+        }
+    }
+
     std::span<const double> row_;
 };
+
+template <class V, Like<Range> R>
+void fields(V& v, R& range) {
+    v("begin", range.begin);
+    v("end", range.end);
+}
 
 /// All fields that a rank sends: those of `fields`, and the parts that are elsewhere in the line of a point.
 template <class V, Like<RankTrace> R>

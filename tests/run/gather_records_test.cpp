@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace pb::run {
 namespace {
 
@@ -52,6 +54,20 @@ plan::RankPlace place_of(int rank) {
     place.free_host_bytes = 5 + rank;
     place.multiplies_bf16 = rank % 2 == 0;
     return place;
+}
+
+struct Facts {
+    std::map<std::string, std::string> variables;
+    std::vector<std::string> names;
+    std::vector<Range> runs;
+    friend bool operator==(const Facts&, const Facts&) = default;
+};
+
+template <class V, record::Like<Facts> F>
+void fields(V& v, F& facts) {
+    v("variables", facts.variables);
+    v("names", facts.names);
+    v("runs", facts.runs);
 }
 
 void expect_equal(const plan::RankPlace& found, const plan::RankPlace& expected) {
@@ -103,6 +119,11 @@ TEST(GatherRecords, EveryRankHasTheTracesOfAll) {
         EXPECT_EQ(found.bounds, expected.bounds);
         expect_equal(found.telemetry, expected.telemetry);
     }
+}
+
+TEST(GatherRecords, ARowHoldsMapsListsOfTextsAndRanges) {
+    const Facts facts{{{"CUDA_VISIBLE_DEVICES", "0,1"}, {"OMP_NUM_THREADS", ""}}, {"", "12345678", "a\nb\t"}, {{3, 9}}};
+    EXPECT_EQ(record::unpack<Facts>(record::pack(facts)), facts);
 }
 
 TEST(GatherRecords, EveryRankHasThePlacesOfAll) {
