@@ -2,7 +2,7 @@
 // `check` (check_text.hpp). Each finding names its ranks and its fix.
 #pragma once
 
-#include "plan/topology.hpp"
+#include "record/environment.hpp"
 
 #include <map>
 #include <optional>
@@ -24,11 +24,7 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 /// Version of a library at compile time and at run time; empty when unknown.
-struct LoadedLibrary {
-    std::string name;
-    std::string header;
-    std::string loaded;
-};
+using LoadedLibrary = record::Environment::Library;
 
 /// Facts that one rank knows about itself.
 struct RankFacts {

@@ -25,6 +25,8 @@ void fields(V& v, P& place) {
     v("num_cores", count(place.num_cores));
     v("threads", count(place.threads));
     v("memory_mib", mib(place.memory_bytes));
+    v("free_host_bytes", unwritten(place.free_host_bytes));
+    v("multiplies_bf16", unwritten(place.multiplies_bf16));
 }
 
 /// The facts that another person needs to check a figure.

@@ -89,7 +89,7 @@ template <class T>
 struct Later {
     T& value;
 };
-/// A field that MPI sends but JSON does not contain: `complete` derives it from the others.
+/// A field that ranks send but JSON does not contain: `complete` derives it from the others, or it has its default.
 template <class T>
 struct Unwritten {
     T& value;

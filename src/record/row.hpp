@@ -1,20 +1,34 @@
-// Converts a value to a row of numbers and back. MPI and NCCL send the measurements of a rank in this form. Texts are
-// not sent.
+// Converts a value to a row of numbers and back. Ranks send their measurements and facts in this form.
 #pragma once
 
 #include "record/fields.hpp"
 #include "record/rank.hpp"
 
+#include "patchbench/base/shard.hpp"
+
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 namespace pb::record {
 
-/// Appends numbers. An absent value is NaN; a list begins with its length.
+/// The numbers whose memory holds a text of `length` bytes.
+[[nodiscard]] constexpr size_t numbers_for_text(size_t length) {
+    return (length + sizeof(double) - 1) / sizeof(double);
+}
+
+template <class T>
+inline constexpr bool kIsMap = requires {
+    typename T::mapped_type;
+};
+
+/// Appends numbers. An absent value is NaN. A list or map begins with its length; so does a text, whose bytes fill the
+/// memory of the numbers that follow.
 class RowWriter {
   public:
     explicit RowWriter(std::vector<double>& row) : row_(row) {}
@@ -34,8 +48,12 @@ class RowWriter {
             row_.push_back(value ? static_cast<double>(*value) : std::numeric_limits<double>::quiet_NaN());
         else if constexpr (HasFields<const T>)
             fields(*this, value);
+        else if constexpr (std::is_same_v<T, std::string>)
+            put_text(value);
         else if constexpr (requires { value.value; })  // a form
             put(value.value);
+        else if constexpr (kIsMap<T>)
+            put_map(value);
         else {
             if constexpr (kIsVector<T>) row_.push_back(static_cast<double>(value.size()));
             for (const auto& item : value) put(item);
@@ -43,6 +61,21 @@ class RowWriter {
     }
 
   private:
+    void put_text(const std::string& text) {
+        row_.push_back(static_cast<double>(text.size()));
+        const size_t begin = row_.size();
+        row_.resize(begin + numbers_for_text(text.size()));
+        std::memcpy(row_.data() + begin, text.data(), text.size());
+    }
+
+    void put_map(const auto& map) {
+        row_.push_back(static_cast<double>(map.size()));
+        for (const auto& [key, value] : map) {
+            put(key);
+            put(value);
+        }
+    }
+
     std::vector<double>& row_;
 };
 
@@ -68,8 +101,12 @@ class RowReader {
             take_optional(value);
         else if constexpr (HasFields<T>)
             fields(*this, value);
+        else if constexpr (std::is_same_v<T, std::string>)
+            take_text(value);
         else if constexpr (requires { value.value; })
             take(value.value);
+        else if constexpr (kIsMap<T>)
+            take_map(value);
         else {
             if constexpr (kIsVector<T>) value.resize(static_cast<size_t>(next()));
             for (auto& item : value) take(item);
@@ -89,8 +126,29 @@ class RowReader {
         value = std::isnan(number) ? std::nullopt : std::optional(static_cast<T>(number));
     }
 
+    void take_text(std::string& text) {
+        text.resize(static_cast<size_t>(next()));
+        std::memcpy(text.data(), row_.data(), text.size());
+        row_ = row_.subspan(numbers_for_text(text.size()));
+    }
+
+    template <class T>
+    void take_map(T& map) {
+        for (auto left = static_cast<size_t>(next()); left > 0; --left) {
+            typename T::key_type key;
+            take(key);
+            take(map[std::move(key)]);
+        }
+    }
+
     std::span<const double> row_;
 };
+
+template <class V, Like<Range> R>
+void fields(V& v, R& range) {
+    v("begin", range.begin);
+    v("end", range.end);
+}
 
 /// All fields that a rank sends: those of `fields`, and the parts that are elsewhere in the line of a point.
 template <class V, Like<RankTrace> R>

@@ -4,6 +4,8 @@
 #include "device/host_memory.hpp"
 #include "device/processors.hpp"
 #include "engine/engines.hpp"
+#include "record/environment.hpp"
+#include "record/row.hpp"
 #include "run/agreement.hpp"
 
 #include "patchbench/device/device.hpp"
@@ -13,7 +15,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <sstream>
 
 namespace pb::run {
 
@@ -51,51 +52,6 @@ device::DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
 int fair_threads(const std::string& own_mask, int num_cores, const std::vector<std::string>& masks_on_node) {
     const auto sharing = std::count(masks_on_node.begin(), masks_on_node.end(), own_mask);
     return std::max(1, num_cores / static_cast<int>(std::max<std::ptrdiff_t>(1, sharing)));
-}
-
-// A RankPlace is sent as text, one field per line. These two functions define the order.
-std::string pack(const plan::RankPlace& place) {
-    std::ostringstream text;
-    text << place.rank << '\n'
-         << place.host << '\n'
-         << place.local_rank << '\n'
-         << static_cast<int>(place.device.kind) << '\n'
-         << place.device.index << '\n'
-         << place.device_name << '\n'
-         << place.device_uuid << '\n'
-         << place.pci_bus_id << '\n'
-         << place.affinity << '\n'
-         << place.num_cores << '\n'
-         << place.threads << '\n'
-         << place.memory_bytes << '\n'
-         << place.free_host_bytes << '\n'
-         << place.multiplies_bf16 << '\n';
-    return text.str();
-}
-
-plan::RankPlace unpack(const std::string& packed) {
-    std::istringstream text(packed);
-    const auto line = [&] {
-        std::string value;
-        std::getline(text, value);
-        return value;
-    };
-    plan::RankPlace place;
-    place.rank = std::stoi(line());
-    place.host = line();
-    place.local_rank = std::stoi(line());
-    place.device.kind = static_cast<DeviceKind>(std::stoi(line()));
-    place.device.index = std::stoi(line());
-    place.device_name = line();
-    place.device_uuid = line();
-    place.pci_bus_id = line();
-    place.affinity = line();
-    place.num_cores = std::stoi(line());
-    place.threads = std::stoi(line());
-    place.memory_bytes = std::stoll(line());
-    place.free_host_bytes = std::stoll(line());
-    place.multiplies_bf16 = std::stoi(line()) != 0;
-    return place;
 }
 
 plan::RankPlace own_place(const comm::Communicator& world, const comm::Communicator& node,
@@ -150,8 +106,8 @@ plan::Topology gather_topology(const comm::Communicator& world, const LaunchOpti
     const plan::RankPlace mine = own_place(world, node, options);
     plan::Topology topology;
     std::map<std::string, int> nodes;
-    for (const auto& packed : world.all_gather(pack(mine))) {
-        plan::RankPlace place = unpack(packed);
+    for (const auto& row : world.all_gather(record::pack(mine))) {
+        auto place = record::unpack<plan::RankPlace>(row);
         place.node = nodes.emplace(place.host, static_cast<int>(nodes.size())).first->second;
         topology.ranks.push_back(std::move(place));
     }

@@ -3,11 +3,12 @@
 #include "base/sha256.hpp"
 #include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
+#include "config/sample_settings.hpp"
+#include "config/text.hpp"
 #include "engine/memory.hpp"
 #include "plan/context.hpp"
 #include "run/agreement.hpp"
 #include "run/point/batch_search.hpp"
-#include "run/point/point_notes.hpp"
 #include "run/point/point_options.hpp"
 #include "run/point/profile_layers.hpp"
 #include "run/point/repetitions.hpp"
@@ -47,6 +48,23 @@ std::string version_of(const std::string& file) {
     if (::stat(file.c_str(), &facts) != 0) return "";
     return fmt::format(" {} {} {} {}.{}", facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
                        facts.st_mtim.tv_nsec);
+}
+
+/// Notes which networks and tensors of the weights' file are not read.
+void note_weights(const engine::Weights& weights, plan::Point& point) {
+    if (weights.note.empty()) return;
+    point.weights_note = weights.source + ": " + weights.note;
+    point.notes.push_back(point.weights_note);
+}
+
+/// Notes the range that `image.range: auto` found.
+void note_range(const ImageSource& source, plan::Point& point) {
+    if (source.map() == nullptr ||
+        config::parse_range(point.settings.image.range).kind != config::RangeChoice::Kind::automatic)
+        return;
+    const image::SampleRange& range = source.map()->range();
+    point.notes.push_back("image.range = auto is " + config::format_setting(range.low) + ":" +
+                          config::format_setting(range.high));
 }
 
 }  // namespace

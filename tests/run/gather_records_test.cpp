@@ -2,8 +2,11 @@
 #include "run/point/gather_records.hpp"
 
 #include "comm/communicator.hpp"
+#include "record/environment.hpp"
 
 #include <gtest/gtest.h>
+
+#include <map>
 
 namespace pb::run {
 namespace {
@@ -36,6 +39,48 @@ record::RankTrace trace_of(int rank) {
     trace.telemetry = record_of(rank);
     if (rank > 0) trace.bounds[record::Bound::h2d_gb_per_s] = rank;
     return trace;
+}
+
+/// With texts of 0, 8 and more bytes, one of them of several lines.
+plan::RankPlace place_of(int rank) {
+    plan::RankPlace place;
+    place.rank = rank;
+    place.host = std::string(static_cast<size_t>(7 + rank), 'n');
+    place.device = DeviceId{DeviceKind::cuda, rank};
+    place.device_name = "a GPU\nof two lines";
+    place.affinity = "0-3,8-11";
+    place.num_cores = 8;
+    place.memory_bytes = (int64_t{1} << 40) + rank;
+    place.free_host_bytes = 5 + rank;
+    place.multiplies_bf16 = rank % 2 == 0;
+    return place;
+}
+
+struct Facts {
+    std::map<std::string, std::string> variables;
+    std::vector<std::string> names;
+    std::vector<Range> runs;
+    friend bool operator==(const Facts&, const Facts&) = default;
+};
+
+template <class V, record::Like<Facts> F>
+void fields(V& v, F& facts) {
+    v("variables", facts.variables);
+    v("names", facts.names);
+    v("runs", facts.runs);
+}
+
+void expect_equal(const plan::RankPlace& found, const plan::RankPlace& expected) {
+    EXPECT_EQ(found.rank, expected.rank);
+    EXPECT_EQ(found.host, expected.host);
+    EXPECT_EQ(found.device, expected.device);
+    EXPECT_EQ(found.device_name, expected.device_name);
+    EXPECT_EQ(found.device_uuid, expected.device_uuid);
+    EXPECT_EQ(found.affinity, expected.affinity);
+    EXPECT_EQ(found.num_cores, expected.num_cores);
+    EXPECT_EQ(found.memory_bytes, expected.memory_bytes);
+    EXPECT_EQ(found.free_host_bytes, expected.free_host_bytes);
+    EXPECT_EQ(found.multiplies_bf16, expected.multiplies_bf16);
 }
 
 void expect_equal(const TelemetryRecord& found, const TelemetryRecord& expected) {
@@ -74,6 +119,19 @@ TEST(GatherRecords, EveryRankHasTheTracesOfAll) {
         EXPECT_EQ(found.bounds, expected.bounds);
         expect_equal(found.telemetry, expected.telemetry);
     }
+}
+
+TEST(GatherRecords, ARowHoldsMapsListsOfTextsAndRanges) {
+    const Facts facts{{{"CUDA_VISIBLE_DEVICES", "0,1"}, {"OMP_NUM_THREADS", ""}}, {"", "12345678", "a\nb\t"}, {{3, 9}}};
+    EXPECT_EQ(record::unpack<Facts>(record::pack(facts)), facts);
+}
+
+TEST(GatherRecords, EveryRankHasThePlacesOfAll) {
+    const comm::Communicator world = comm::Communicator::world();
+    const auto reduction = comm::make_metric_reduction(world, ReductionKind::mpi, {}, false, 60);
+    const auto places = gather_records(*reduction, place_of(world.rank()));
+    ASSERT_EQ(std::ssize(places), world.size());
+    for (int rank = 0; rank < world.size(); ++rank) expect_equal(places[static_cast<size_t>(rank)], place_of(rank));
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     DenoiseProgress progress(world.is_root());
     ImageResults results;
     for (const bool apart : {false, true}) denoise_images(launch, apart, progress, results);
-    return conclude(world, std::move(results),
-                    {found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over}, progress);
+    return conclude(world, results, {found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over},
+                    progress);
 }
 
 }  // namespace

@@ -3,94 +3,63 @@
 #include "app/session.hpp"
 #include "app/terminal.hpp"
 #include "measure/verdict.hpp"
+#include "record/row.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
-#include <sstream>
+#include <iterator>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace pb::app {
 
+/// What ranks send. Of the worst pass, only what judge_images uses.
+template <class V, record::Like<ImageResult> R>
+void fields(V& v, R& result) {
+    v("job", result.job);
+    v("is_written", result.is_written);
+    v("is_interrupted", result.is_interrupted);
+    v("images_in_pass", result.images_in_pass);
+    v("passes", result.checks.passes);
+    v("passes_checked", result.checks.passes_checked);
+    v("windows", result.checks.windows);
+    v("lines", result.lines);
+    v("status", result.worst_pass.status);
+    v("validity", result.worst_pass.validity);
+    v("verification", result.worst_pass.verification);
+    v("repetitions", result.worst_pass.repetitions);
+    v("reasons", result.worst_pass.reasons);
+}
+
+template <class V, record::Like<ImageResults> R>
+void fields(V& v, R& results) {
+    v("images", results.images);
+}
+
 namespace {
 
-// Ranks send the fields that `judge` uses as text. These two separators never occur in a reason.
-constexpr char kEndOfReason = '\x1f', kEndOfSummary = '\x1e';
-
-std::string summaries_text(const std::vector<measure::Summary>& summaries) {
-    std::string text;
-    for (const measure::Summary& summary : summaries) {
-        text += fmt::format("{} {} {} {} ", static_cast<int>(summary.status), static_cast<int>(summary.validity),
-                            static_cast<int>(summary.verification), summary.repetitions);
-        for (const std::string& reason : summary.reasons) text += reason + kEndOfReason;
-        text += kEndOfSummary;
-    }
-    return text;
-}
-
-void add_summaries(const std::string& text, std::vector<measure::Summary>& summaries) {
-    std::istringstream all(text);
-    for (std::string one; std::getline(all, one, kEndOfSummary);) {
-        std::istringstream fields(one);
-        int status = 0, validity = 0, verification = 0;
-        measure::Summary summary;
-        fields >> status >> validity >> verification >> summary.repetitions;
-        fields.get();
-        summary.status = static_cast<record::PointStatus>(status);
-        summary.validity = static_cast<measure::Validity>(validity);
-        summary.verification = static_cast<record::Verification::Outcome>(verification);
-        for (std::string reason; std::getline(fields, reason, kEndOfReason);) summary.reasons.push_back(reason);
-        summaries.push_back(std::move(summary));
-    }
-}
-
-/// Applies judge_images to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0
-/// gets the reasons; all ranks get the exit code.
-measure::ImageVerdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine) {
-    const auto texts = world.gather(summaries_text(mine));
-    measure::ImageVerdict images;
-    if (world.is_root()) {
-        std::vector<measure::Summary> all;
-        for (const std::string& text : texts) add_summaries(text, all);
-        images = measure::judge_images(std::move(all));
-    }
-    images.verdict.exit_code = code_of_root(world, images.verdict.exit_code);
-    return images;
-}
-
-// Ranks send a result as "job is_written is_interrupted .. bytes\n" and the lines, because names of files may contain
-// any character.
-std::string to_text(const std::vector<ImageResult>& images) {
-    std::string text;
-    for (const ImageResult& each : images)
-        text += fmt::format("{} {:d} {:d} {} {} {} {} {}\n{}", each.job, each.is_written, each.is_interrupted,
-                            each.images_in_pass, each.checks.passes, each.checks.passes_checked, each.checks.windows,
-                            each.lines.size(), each.lines);
-    return text;
-}
-
-void add_from_text(const std::string& text, std::vector<ImageResult>& images) {
-    std::istringstream stream(text);
-    size_t bytes = 0;
-    for (ImageResult each; stream >> each.job >> each.is_written >> each.is_interrupted >> each.images_in_pass >>
-                           each.checks.passes >> each.checks.passes_checked >> each.checks.windows >> bytes;
-         images.push_back(each)) {
-        stream.get();
-        each.lines.resize(bytes);
-        stream.read(each.lines.data(), static_cast<std::streamsize>(bytes));
-    }
-}
-
-/// Returns the results of all ranks in the order of the images, on the root.
-std::vector<ImageResult> gather_results(const comm::Communicator& world, const std::vector<ImageResult>& mine) {
+/// Returns the results of all ranks, in the order of the ranks, on the root.
+std::vector<ImageResult> gather_results(const comm::Communicator& world, const ImageResults& mine) {
     std::vector<ImageResult> all;
-    for (const std::string& text : world.gather(to_text(mine))) add_from_text(text, all);
-    std::sort(all.begin(), all.end(), [](const ImageResult& a, const ImageResult& b) { return a.job < b.job; });
+    for (const auto& row : world.gather(record::pack(mine))) {
+        const auto results = record::unpack<ImageResults>(row);
+        all.insert(all.end(), results.images.begin(), results.images.end());
+    }
     return all;
+}
+
+/// An image without a result counts as skipped.
+measure::ImageVerdict judge(const std::vector<ImageResult>& all, const ImageCounts& counts) {
+    std::vector<measure::Summary> summaries;
+    std::ranges::transform(all, std::back_inserter(summaries), &ImageResult::worst_pass);
+    measure::Summary skipped;
+    skipped.status = record::PointStatus::skipped;
+    summaries.resize(counts.to_do, skipped);
+    return measure::judge_images(std::move(summaries));
 }
 
 /// Says how many images shared batches with others; empty if none did.
@@ -173,28 +142,25 @@ void ImageResults::add(size_t job, std::string lines, const ImagePasses& passes)
     const bool is_interrupted = std::any_of(all.begin(), all.end(), [](const measure::Summary& pass) {
         return pass.status == record::PointStatus::interrupted;
     });
-    images.push_back(
-        {job, is_written && !is_interrupted, is_interrupted, passes.images_in_pass, passes.checks, std::move(lines)});
-    summaries.push_back(*std::max_element(all.begin(), all.end(), is_better));
+    images.push_back({job, is_written && !is_interrupted, is_interrupted, passes.images_in_pass, passes.checks,
+                      std::move(lines), *std::max_element(all.begin(), all.end(), is_better)});
 }
 
-ExitCode conclude(const comm::Communicator& world, ImageResults mine, const ImageCounts& counts,
+ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
                   DenoiseProgress& progress) {
     progress.end();
     world.sleeping_barrier();
-    const std::vector<ImageResult> all = gather_results(world, mine.images);
+    std::vector<ImageResult> all = gather_results(world, mine);
+    ExitCode code = ExitCode::ok;
     if (world.is_root()) {
-        measure::Summary skipped;
-        skipped.status = record::PointStatus::skipped;
-        mine.summaries.insert(mine.summaries.end(), counts.to_do - all.size(), skipped);
-    }
-    const measure::ImageVerdict images = judge_all(world, mine.summaries);
-    if (world.is_root()) {
+        const measure::ImageVerdict images = judge(all, counts);
+        std::sort(all.begin(), all.end(), [](const ImageResult& a, const ImageResult& b) { return a.job < b.job; });
         print(all, counts);
         print_text(stdout, "{}\n", progress.closing_line(world.size() > 1));
         fmt::print("{}\n", result_line_of(images, is_unfinished(all, counts)));
+        code = images.verdict.exit_code;
     }
-    return images.verdict.exit_code;
+    return code_of_root(world, code);
 }
 
 }  // namespace pb::app

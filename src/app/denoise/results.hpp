@@ -23,12 +23,12 @@ struct ImageResult {
     int64_t images_in_pass = 1;
     CheckCounts checks;
     std::string lines;  // what was said about it, without the last line end
+    measure::Summary worst_pass;
 };
 
 /// The images of one rank. Ranks that work on an image together give it to one of them.
 struct ImageResults {
     std::vector<ImageResult> images;
-    std::vector<measure::Summary> summaries;  // of each image that of its worst pass
 
     /// Adds an image with its passes, at least one. It counts as written when every pass was verified, or not to be
     /// verified.
@@ -45,7 +45,7 @@ struct ImageCounts {
 /// Prints the lines of all images, the counts if there are several images, what was computed again, what the time was
 /// spent on, and one verdict. An image without a result was not begun before a signal came: it counts as skipped.
 /// Collective; waits without spinning for ranks that still work.
-[[nodiscard]] ExitCode conclude(const comm::Communicator& world, ImageResults mine, const ImageCounts& counts,
+[[nodiscard]] ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
                                 DenoiseProgress& progress);
 
 }  // namespace pb::app

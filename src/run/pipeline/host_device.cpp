@@ -3,7 +3,7 @@
 // cores back while they are written. A network of another type or layout has its values in buffers of its own.
 #include "base/stopwatch.hpp"
 #include "engine/memory.hpp"
-#include "run/pipeline/slot_pipeline.hpp"
+#include "run/pipeline/slot_device.hpp"
 
 #include <utility>
 #include <vector>
@@ -112,7 +112,7 @@ std::unique_ptr<Pipeline> make_host_pipeline(engine::Denoiser& denoiser, const W
     PipelineOptions in_host_memory = options;
     in_host_memory.device = {};
     const BatchViews views{work.window, channels, sample_type, in_host_memory};
-    return std::make_unique<SlotPipeline>(std::make_unique<HostDevice>(denoiser, views, work.crop.get()), work);
+    return make_slot_pipeline(std::make_unique<HostDevice>(denoiser, views, work.crop.get()), work);
 }
 
 }  // namespace pb::run

@@ -1,4 +1,4 @@
-// The pass of one rank over its windows: gather, h2d, forward, d2h, scatter. The same loop (slot_pipeline.hpp) runs it
+// The pass of one rank over its windows: gather, h2d, forward, d2h, scatter. The same loop (slot_pipeline.cpp) runs it
 // on every device (slot_device.hpp): on a CPU, which computes inline; on a CUDA device with two or three slots, three
 // streams and events, so that copies, compute and host work overlap; or on the clock of a simulated device. After
 // construction a pass allocates nothing and never synchronises the whole device.

@@ -1,5 +1,5 @@
-// The device that runs the batches of a SlotPipeline: a CPU, a CUDA device, or the clock of a simulated device. A
-// device has slots, each with host memory for one batch. The loop (slot_pipeline.hpp) cuts windows into a slot, submits
+// The device that runs the batches of a slot pipeline: a CPU, a CUDA device, or the clock of a simulated device. A
+// device has slots, each with host memory for one batch. The loop (slot_pipeline.cpp) cuts windows into a slot, submits
 // the slot, waits for it and writes its cores.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "patchbench/base/batch_view.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -66,6 +67,9 @@ class SlotDevice {
     /// `Denoiser::inner_call_s` of the device's denoiser.
     [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }
 };
+
+/// The loop of a pass, the same for every device. `work` must outlive it.
+[[nodiscard]] std::unique_ptr<Pipeline> make_slot_pipeline(std::unique_ptr<SlotDevice> device, const Work& work);
 
 /// Views of batches of `n` windows: as samples, and as input and output of the network.
 struct BatchViews {

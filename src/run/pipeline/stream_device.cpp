@@ -4,7 +4,7 @@
 #include "base/stopwatch.hpp"
 #include "engine/memory.hpp"
 #include "run/pipeline/lost_values.hpp"
-#include "run/pipeline/slot_pipeline.hpp"
+#include "run/pipeline/slot_device.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -176,7 +176,7 @@ class StreamDevice final : public SlotDevice {
 std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                const PipelineOptions& options, int64_t channels, DType sample_type) {
     const BatchViews views{work.window, channels, sample_type, options};
-    return std::make_unique<SlotPipeline>(std::make_unique<StreamDevice>(denoiser, views, work.crop.get()), work);
+    return make_slot_pipeline(std::make_unique<StreamDevice>(denoiser, views, work.crop.get()), work);
 }
 
 }  // namespace pb::run

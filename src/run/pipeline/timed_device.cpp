@@ -4,7 +4,7 @@
 // missing or misplaced pixel is detected.
 #include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
-#include "run/pipeline/slot_pipeline.hpp"
+#include "run/pipeline/slot_device.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -75,8 +75,7 @@ class TimedDevice final : public SlotDevice {
 std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
                                               const PipelineOptions& options, size_t pixel_bytes) {
     const size_t window_bytes = static_cast<size_t>(work.window.pixels()) * pixel_bytes;
-    return std::make_unique<SlotPipeline>(std::make_unique<TimedDevice>(std::move(call_seconds), options, window_bytes),
-                                          work);
+    return make_slot_pipeline(std::make_unique<TimedDevice>(std::move(call_seconds), options, window_bytes), work);
 }
 
 }  // namespace pb::run

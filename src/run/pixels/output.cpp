@@ -4,7 +4,6 @@
 #include "device/host_memory.hpp"
 #include "plan/prediction.hpp"
 #include "run/agreement.hpp"
-#include "run/pixels/file_sink.hpp"
 #include "run/verify/output_scan.hpp"
 
 #include <fmt/format.h>
@@ -74,6 +73,14 @@ void finish_stream(const Team& team, StreamedSink& output, record::PointTrace& t
     const uint64_t checksum = sum_of_ranks(output.counts().checksum, team.ranks);
     if (const auto ranks = name_ranks_not_finite(team, output.counts())) trace.point.notes.push_back(*ranks);
     trace.point.notes.push_back(fmt::format("checksum of the output: {:016x}", checksum));
+}
+
+image::ImageMetadata metadata_to_save(ImageSource& source, const std::optional<image::Compression>& chosen) {
+    if (source.file() == nullptr) return {};
+    image::ImageMetadata metadata = source.file()->metadata();
+    if (source.file()->info().extent != source.extent()) metadata = image::metadata_of_part(std::move(metadata));
+    if (chosen) metadata.tiff_compression = image::ImageMetadata{}.tiff_compression;
+    return metadata;
 }
 
 namespace {

@@ -31,9 +31,14 @@ struct OutputPlan {
 /// to the notes. Collective over the team. Adds its time to `trace.write_s`.
 void finish_stream(const Team& team, StreamedSink& output, record::PointTrace& trace);
 
+/// The metadata of the output's file: that of the source's file, empty for a scene. A compression in `chosen` replaces
+/// the file's.
+[[nodiscard]] image::ImageMetadata metadata_to_save(ImageSource& source,
+                                                    const std::optional<image::Compression>& chosen);
+
 /// Writes the whole output in the sample type of the source's file (u8 for a scene), with the file's metadata, and its
 /// alpha unless the image is cropped. An existing file is replaced only when the new one is complete. With compression,
-/// a TIFF is the same tiled BigTIFF that a FileSink writes.
+/// a TIFF is the same tiled BigTIFF as that of a streamed output.
 void save_output(const Slab& output, ImageSource& source, const PointFiles& files);
 
 /// Writes the centre of the image, at most `edge` pixels on a side: the network's input, the output and, if known, the

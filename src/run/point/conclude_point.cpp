@@ -1,15 +1,16 @@
-// What follows the measurement of a point: its verification, and what is saved of it.
+// What follows the measurement of a point: its verification, its quality, and what is saved of it.
 #include "base/stopwatch.hpp"
+#include "base/text.hpp"
 #include "engine/memory.hpp"
+#include "image/quality.hpp"
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
-#include "run/pixels/file_sink.hpp"
-#include "run/pixels/measure_quality.hpp"
 #include "run/pixels/output.hpp"
-#include "run/point/point_notes.hpp"
 #include "run/point/point_options.hpp"
 #include "run/point/runner_impl.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace pb::run {
@@ -45,6 +46,46 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_exact_reference(plan::Point& p
     return std::make_unique<ReferencePath>(*network, engines.find(network, options), options.layout, DeviceId{},
                                            point.sigma, source);
 }
+
+namespace {
+
+/// Returns PSNR and SSIM before and after denoising. Call it only on the root.
+record::Quality measure_quality(const Slab& output, ImageSource& source) {
+    const Rect whole{0, 0, source.extent()};
+    const image::Image clean = source.read_clean(whole);
+    const image::Image denoised = MemorySink(output, source).read(whole);
+    const image::Image noisy = source.read_noisy(whole);
+    const int64_t samples = whole.extent.pixels() * output.pixels.channels - source.count_gaps(whole);
+    const auto psnr_to_clean = [&](const image::Image& image) {
+        return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
+    };
+    const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= 11;
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    return {psnr_to_clean(noisy), psnr_to_clean(denoised), has_ssim ? image::ssim(noisy.view(), clean.view()) : none,
+            has_ssim ? image::ssim(denoised.view(), clean.view()) : none};
+}
+
+/// Returns the PSNR of a streamed output: each rank compares its own windows. SSIM is left out because its windows
+/// cross the borders of the ranks' windows. Collective.
+record::Quality measure_quality_by_windows(const Team& team, const RankShare& share, ImageSource& source) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0) return {none, none, none, none};
+    double noisy_sum = 0, denoised_sum = 0, gaps = 0;
+    together(team.ranks, [&] {
+        for (const int64_t index : indices_of(share.windows_done())) {
+            const Rect part = share.work().tile(index).core;
+            const image::Image clean = source.read_clean(part);
+            noisy_sum += image::squared_error(source.read_noisy(part).view(), clean.view());
+            denoised_sum += image::squared_error(share.cores().read(part).view(), clean.view());
+            gaps += static_cast<double>(source.count_gaps(part));
+        }
+    });
+    const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(team.ranks.sum(gaps));
+    return {image::psnr_of(team.ranks.sum(noisy_sum), samples), image::psnr_of(team.ranks.sum(denoised_sum), samples),
+            none, none};
+}
+
+}  // namespace
 
 void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& source, record::PointTrace& trace,
                          CheckDepth depth) {
@@ -91,6 +132,20 @@ void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, co
         trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
     }
 }
+
+namespace {
+
+/// Notes the input's metadata that the output does not hold. `placed`: all ranks wrote the output. The text is written
+/// both into the notes and into the field that `denoise` prints.
+void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, record::PointTrace& trace) {
+    for (const std::string& each :
+         image::lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
+        add_item(trace.lost_metadata, each);
+    if (!trace.lost_metadata.empty())
+        trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
+}
+
+}  // namespace
 
 void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
                         record::PointTrace& trace) {

@@ -118,7 +118,7 @@ RankShare::RankShare(const plan::Point& point, const Team& team, ImageSource& so
 void RankShare::open_streamed(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan) {
     std::unique_ptr<StreamedSink> output;
     if (plan.kind == config::OutputKind::file)
-        output = std::make_unique<FileSink>(team, source, plan);
+        output = make_file_sink(team, source, plan);
     else
         output = make_checksum_sink(point, work_, source);
     streamed_ = output.get();

@@ -2,6 +2,7 @@
 
 #include "base/stopwatch.hpp"
 #include "plan/slabs.hpp"
+#include "record/row.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <sstream>
 
 namespace pb::run {
 
@@ -24,25 +24,11 @@ struct MadeWindows {
     Anomalies anomalies;
 };
 
-std::string to_text(const MadeWindows& made) {
-    std::ostringstream text;
-    text << made.runs.size();
-    for (const Range& run : made.runs) text << ' ' << run.begin << ' ' << run.end;
-    text << ' ' << made.anomalies.has_unchanged;
-    for (const int64_t index : made.anomalies.windows) text << ' ' << index;
-    return text.str();
-}
-
-MadeWindows from_text(const std::string& text) {
-    std::istringstream words(text);
-    size_t num_runs = 0;
-    words >> num_runs;
-    MadeWindows made;
-    made.runs.resize(num_runs);
-    for (Range& run : made.runs) words >> run.begin >> run.end;
-    words >> made.anomalies.has_unchanged;
-    for (int64_t index = 0; words >> index;) made.anomalies.windows.push_back(index);
-    return made;
+template <class V, record::Like<MadeWindows> M>
+void fields(V& v, M& made) {
+    v("runs", made.runs);
+    v("has_unchanged", made.anomalies.has_unchanged);
+    v("windows", made.anomalies.windows);
 }
 
 std::string describe(const Rect& core, int64_t index, const Difference& worst, const Tolerance& tolerance) {
@@ -73,9 +59,9 @@ class WindowChecker {
 
     WindowCheck run() {
         const int maker = can_swap() ? (node_.rank() + 1) % node_.size() : node_.rank();
-        std::string own;
-        together(subject_.team.ranks, [&] { own = to_text(made_here()); });
-        const MadeWindows made = from_text(node_.all_gather(own).at(static_cast<size_t>(maker)));
+        std::vector<double> own;
+        together(subject_.team.ranks, [&] { own = record::pack(made_here()); });
+        const auto made = record::unpack<MadeWindows>(node_.all_gather(own).at(static_cast<size_t>(maker)));
         together(subject_.team.ranks, [&] { check(made, maker); });
         return collect(maker);
     }
