@@ -59,6 +59,7 @@ struct Point {
     bool only_bands = false;   // halo auto: one rank would carry rows, so several take no tiles, whose bits differ
     std::string tiles_note;    // that a memory limit makes the tiles of Winograd's method small
     std::string halo_note;     // what `halo: auto` took, and why
+    std::string channel_note;  // that a channel is kept which the file does not call alpha
     std::string weights_note;  // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 

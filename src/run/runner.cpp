@@ -57,6 +57,15 @@ void note_weights(const engine::Weights& weights, plan::Point& point) {
     point.notes.push_back(point.weights_note);
 }
 
+/// Notes a channel that is kept as alpha is, though the file does not call it so.
+void note_channel(ImageSource& source, plan::Point& point) {
+    if (!source.stored_info().has_alpha || !source.file()->metadata().has_unnamed_channel) return;
+    point.channel_note = fmt::format(
+        "channel {} is kept as it is: the file does not say what it is; image.bands (--bands) names what to denoise",
+        source.channels() + 1);
+    point.notes.push_back(point.channel_note);
+}
+
 /// Notes the range that `image.range: auto` found.
 void note_range(const ImageSource& source, plan::Point& point) {
     if (source.map() == nullptr ||
@@ -192,6 +201,7 @@ PreparedPoint Runner::Impl::prepare(Team& team, const PointFiles& files, ImageSo
         if (!plan::is_simulated(trace.point)) prepared.weights_digest = weights.digest();
         settle_sigma(trace.point, *prepared.network);
         note_weights(*prepared.network, trace.point);
+        note_channel(source, trace.point);
         note_range(source, trace.point);
         describe(source, *prepared.network, files, trace);
     });

@@ -71,6 +71,18 @@ class Metadata(ReadersTest):
             self.assert_kept(self.folder / 'smaller.tif')
             self.assertNotIn('LZW', said)
 
+    def test_a_channel_that_is_not_called_alpha_is_kept_and_named(self):
+        samples = numpy.random.default_rng(3).integers(0, 255, (70, 60, 4), numpy.uint8)
+        tifffile.imwrite(self.file, samples, photometric='rgb', extrasamples=['unspecified'])
+        for output in ('memory', 'file'):
+            said = denoise(self.file, self.folder / 'out.tif', '--output', output)
+            self.assertIn('channel 4 is kept as it is', said)
+            with tifffile.TiffFile(self.folder / 'out.tif') as tiff:
+                self.assertEqual(tuple(tiff.pages[0].extrasamples), (0,))
+                numpy.testing.assert_array_equal(tiff.asarray()[..., 3], samples[..., 3])
+        tifffile.imwrite(self.file, samples, photometric='rgb', extrasamples=['unassalpha'])
+        self.assertNotIn('channel 4', denoise(self.file, self.folder / 'out.tif'))
+
     def test_lossless_compressions_come_back_and_none_is_made_where_none_was(self):
         for compression, name in ((None, 'NONE'), ('zlib', 'ADOBE_DEFLATE'), ('packbits', 'PACKBITS'), ('zstd', 'ZSTD'), ('lzma', 'LZMA')):
             with self.subTest(compression=compression):
