@@ -92,7 +92,7 @@ Checkpoint read_zip_pth(Bytes file, const std::string& name) {
     const std::vector<std::byte> pickle = archive.read(root + "/data.pkl");
     ByteReader reader(pickle, name + ", entry " + shown(root + "/data.pkl"));
     PickleHeap heap;
-    const PickleValue value = PickleMachine(reader, heap).run();
+    const PickleValue value = run_pickle(reader, heap);
     std::list<std::vector<std::byte>> records;  // a list, so that storages keep their address
     const auto read_storage = [&](const PickledStorage& storage) -> Bytes {
         return records.emplace_back(archive.read(root + "/data/" + std::string(storage.key)));
@@ -107,10 +107,9 @@ Checkpoint read_legacy_pth(Bytes file, const std::string& name) {
     (void)reader.take(kMagic.size());
     if (reader.take_text(kProtocol.size()) != kProtocol) reader.fail("not protocol 1001 of torch.save");
     PickleHeap heap;
-    PickleMachine machine(reader, heap);
-    check_system(machine.run(), heap, reader);
-    const PickleValue value = machine.run();
-    const PickleValue keys = machine.run();
+    check_system(run_pickle(reader, heap), heap, reader);
+    const PickleValue value = run_pickle(reader, heap);
+    const PickleValue keys = run_pickle(reader, heap);
     const StorageMap storages = read_storages(reader, heap, keys);
     const auto read_storage = [&](const PickledStorage& storage) -> Bytes {
         const auto found = storages.find(storage.key);
