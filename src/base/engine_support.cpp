@@ -101,12 +101,6 @@ DType storage_of(EngineKind engine, Precision precision) {
     return engine == EngineKind::native ? DType::f32 : storage_of(precision);
 }
 
-std::string precisions_text(EngineKind engine) {
-    const auto cuda = precisions_of(engine, DeviceKind::cuda);
-    return "CPU: " + joined(precisions_of(engine, DeviceKind::cpu), ", ") +
-           (cuda.empty() ? "" : "; CUDA: " + joined(cuda, ", "));
-}
-
 std::string engines_text(Precision precision) {
     std::string text;
     for (const auto& [engine, name] : enum_names(EngineKind{})) {

@@ -44,9 +44,6 @@ enum class Layers : uint8_t { unknown, known };
 /// layers only.
 [[nodiscard]] DType storage_of(EngineKind engine, Precision precision);
 
-/// "CPU: fp32, bf16; CUDA: fp32, tf32, bf16, fp16": the row of an engine in docs/engines.md, which a test compares.
-[[nodiscard]] std::string precisions_text(EngineKind engine);
-
 /// "torch, openvino": engines that compute in `precision` on the CPU, without those of studies alone and of the user.
 [[nodiscard]] std::string engines_text(Precision precision);
 

@@ -68,28 +68,28 @@ double Event::seconds_since(const Event& start) const {
     return std::chrono::duration<double>(*impl_->time - *start.impl_->time).count();
 }
 
-void copy_to_device(void* device, const void* host, size_t bytes, Stream& stream) {
+namespace {
+
+void copy(void* to, const void* from, size_t bytes, cuda::Direction direction, Stream& stream) {
     if (bytes == 0) return;
     if (stream.device().is_cuda())
-        cuda::copy_to_device(device, host, bytes, stream.native());
+        cuda::copy(to, from, bytes, direction, stream.native());
     else
-        std::memcpy(device, host, bytes);
+        std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+void copy_to_device(void* device, const void* host, size_t bytes, Stream& stream) {
+    copy(device, host, bytes, cuda::Direction::to_device, stream);
 }
 
 void copy_to_host(void* host, const void* device, size_t bytes, Stream& stream) {
-    if (bytes == 0) return;
-    if (stream.device().is_cuda())
-        cuda::copy_to_host(host, device, bytes, stream.native());
-    else
-        std::memcpy(host, device, bytes);
+    copy(host, device, bytes, cuda::Direction::to_host, stream);
 }
 
 void copy_on_device(void* to, const void* from, size_t bytes, Stream& stream) {
-    if (bytes == 0) return;
-    if (stream.device().is_cuda())
-        cuda::copy_on_device(to, from, bytes, stream.native());
-    else
-        std::memcpy(to, from, bytes);
+    copy(to, from, bytes, cuda::Direction::on_device, stream);
 }
 
 }  // namespace pb::device

@@ -56,6 +56,15 @@ BatchView windows_of(const BatchView& view, const Range& windows) {
     return part;
 }
 
+/// Calls `run` with the windows of each run of neighbours that have one core, and with that core.
+template <class Run>
+void for_each_alike(const BatchView& in, const BatchView& out, std::span<const Rect> cores, const Run& run) {
+    for (Range windows; windows.end < in.shape.n;) {
+        windows = alike_from(windows.end, cores);
+        run(windows_of(in, windows), windows_of(out, windows), cores[static_cast<size_t>(windows.begin)]);
+    }
+}
+
 void add(const StepClock& clock, double weight, std::vector<StepTime>& sum) {
     sum.resize(clock.times().size(), {.step = {}, .seconds = 0, .part = 0});
     for (size_t i = 0; i < sum.size(); ++i) {
@@ -96,27 +105,28 @@ void check_views(const ExpectedViews& expected, const BatchView& in, const Batch
     check_index_limit(expected, in.shape);
 }
 
-void AlikeWindows::check(const BatchView& in, const BatchView& out, std::span<const Rect> cores) const {
+void AlikeCropPass::check(const BatchView& in, const BatchView& out, std::span<const Rect> cores) const {
     check_views(expected_, in, out);
     require(in.shape.n <= most_windows_ && in.shape.n == std::ssize(cores) &&
                 Extent{in.shape.h, in.shape.w} == crop_.window(),
             "engine: windows that a cropped call was not made for");
 }
 
-void AlikeWindows::each(const BatchView& in, const BatchView& out, std::span<const Rect> cores, const Run& run) const {
+void AlikeCropPass::run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
     check(in, out, cores);
-    for (Range windows; windows.end < in.shape.n;) {
-        windows = alike_from(windows.end, cores);
-        run(windows_of(in, windows), windows_of(out, windows), cores[static_cast<size_t>(windows.begin)]);
-    }
+    for_each_alike(in, out, cores, [this](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
+        run_alike(some_in, some_out, core, nullptr);
+    });
 }
 
-std::vector<StepTime> AlikeWindows::each_by_steps(const BatchView& in, const BatchView& out,
-                                                  std::span<const Rect> cores, const TimedRun& run) const {
+std::vector<StepTime> AlikeCropPass::run_by_steps(const BatchView& in, const BatchView& out,
+                                                  std::span<const Rect> cores) {
+    if (expected_.device.is_cuda()) return {};
+    check(in, out, cores);
     std::vector<StepTime> sum;
-    each(in, out, cores, [&](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
+    for_each_alike(in, out, cores, [&](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
         StepClock clock;
-        run(some_in, some_out, core, clock);
+        run_alike(some_in, some_out, core, &clock);
         add(clock, static_cast<double>(some_in.shape.n) / static_cast<double>(in.shape.n), sum);
     });
     return sum;

@@ -1,5 +1,5 @@
-// Windows as engines get them: the checks that all engines make before they touch a pointer, and, for cropped ones, the
-// runs of windows with the same core, which go through the network together.
+// Windows as engines get them: the checks that all engines make before they touch a pointer, and the pass over cropped
+// ones, which takes windows with the same core through the network together.
 #pragma once
 
 #include "engine/progress.hpp"
@@ -7,7 +7,6 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -30,25 +29,25 @@ struct ExpectedViews {
 /// layer: more than 32-bit indices of LibTorch and cuDNN can address, whatever the memory.
 void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out);
 
-class AlikeWindows {
+/// Calls the network once for each run of neighbouring windows that have one core.
+class AlikeCropPass : public CropPass {
   public:
     /// Up to `n` windows. `crop` must outlive it.
-    AlikeWindows(const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected)
+    AlikeCropPass(const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected)
         : crop_(crop), most_windows_(n), expected_(expected) {}
 
+    /// Throws Error where views or cores are not those that the crop was made for.
+    void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) final;
+    /// Seconds of all calls, parts on average.
+    [[nodiscard]] std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
+                                                     std::span<const Rect> cores) final;
+
+  protected:
     [[nodiscard]] const network::WindowCrop& crop() const { return crop_; }
 
-    using Run = std::function<void(const BatchView& in, const BatchView& out, const Rect& core)>;
-    /// Calls `run` with the windows of each run of neighbours that have one core. Throws Error where views or cores are
-    /// not those that the crop was made for.
-    void each(const BatchView& in, const BatchView& out, std::span<const Rect> cores, const Run& run) const;
-
-    /// The same with calls whose steps are timed: seconds of all, parts on average.
-    using TimedRun = std::function<void(const BatchView& in, const BatchView& out, const Rect& core, StepClock& clock)>;
-    [[nodiscard]] std::vector<StepTime> each_by_steps(const BatchView& in, const BatchView& out,
-                                                      std::span<const Rect> cores, const TimedRun& run) const;
-
   private:
+    /// Windows that all have the core `core`. `clock`, where there is one, times the steps.
+    virtual void run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock) = 0;
     void check(const BatchView& in, const BatchView& out, std::span<const Rect> cores) const;
 
     const network::WindowCrop& crop_;

@@ -78,6 +78,22 @@ const Magic& magic_of(const RandomAccessFile& file) {
 
 }  // namespace
 
+void ImageFile::read(const Rect& part, MutablePixelView to) {
+    const bool inside = part.row >= 0 && part.column >= 0 && part.extent.h >= 0 && part.extent.w >= 0 &&
+                        part.row + part.extent.h <= info().extent.h && part.column + part.extent.w <= info().extent.w;
+    require(inside, "a part that does not lie in the image was asked for");
+    require(to.extent == part.extent && to.channels == info().channels && to.dtype == info().dtype,
+            "the memory to read into does not have the extent, channels and type of the part asked for");
+    read_channels(part, 0, to);
+}
+
+Image ImageFile::read_alpha(const Rect& part) {
+    if (!info().has_alpha) return {};
+    Image alpha(part.extent, 1, info().dtype);
+    read_channels(part, info().channels, alpha.view());
+    return alpha;
+}
+
 std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
     auto opened = std::make_unique<RandomAccessFile>(file);
     const Magic& magic = magic_of(*opened);

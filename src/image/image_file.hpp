@@ -76,7 +76,7 @@ class ImageFile {
     /// Reads the colour channels of `part` into `to`, which has the extent of `part` and the channels and dtype of
     /// info(). Throws Error with the place when the file is damaged or truncated. Throws Error that names row, column
     /// and channel when a float sample is NaN or infinite, unless keep_not_finite() was called.
-    virtual void read(const Rect& part, MutablePixelView to) = 0;
+    void read(const Rect& part, MutablePixelView to);
     /// The number of pages that can be read; 1 unless open_stack() opened the file. info(), metadata() and what is read
     /// are those of the current page, at first the first. All pages have equal ImageInfo.
     [[nodiscard]] virtual int64_t num_pages() const { return 1; }
@@ -87,13 +87,17 @@ class ImageFile {
     /// Later calls of read() return NaN and infinite samples unchanged.
     void keep_not_finite() { keeps_not_finite_ = true; }
     /// Returns the alpha channel of `part` (1 channel, dtype of info()), or an empty image when the file has no alpha.
-    [[nodiscard]] virtual Image read_alpha(const Rect& part) = 0;
+    [[nodiscard]] Image read_alpha(const Rect& part);
     [[nodiscard]] Image read_alpha() { return read_alpha({0, 0, info().extent}); }
 
   protected:
     [[nodiscard]] bool keeps_not_finite() const { return keeps_not_finite_; }
 
   private:
+    /// Reads the colours (`first` is 0) or alpha (`first` is the number of colour channels) of `part`: as many channels
+    /// as `to` has.
+    virtual void read_channels(const Rect& part, int64_t first, MutablePixelView to) = 0;
+
     bool keeps_not_finite_ = false;
 };
 

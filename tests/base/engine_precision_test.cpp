@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 std::string refusal(EngineKind engine, Precision precision, DeviceKind kind = DeviceKind::cpu) {
     return precision_refusal(engine, std::string(name_of(engine)), kind, precision);
@@ -75,9 +76,19 @@ std::string documented(std::string_view engine) {
     return "no row";
 }
 
+/// "fp32, bf16"
+std::string precisions_of(EngineKind engine, DeviceKind kind) {
+    std::string text;
+    for (const auto& [precision, name] : enum_names(Precision{}))
+        if (computes_in(engine, kind, precision)) text += (text.empty() ? "" : ", ") + std::string(name);
+    return text;
+}
+
 TEST(EnginePrecision, ThePageHoldsTheTable) {
-    for (const auto& [engine, name] : enum_names(EngineKind{}))
-        EXPECT_THAT(documented(name), testing::StartsWith(precisions_text(engine))) << name;
+    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+        const std::string cpu = precisions_of(engine, DeviceKind::cpu), cuda = precisions_of(engine, DeviceKind::cuda);
+        EXPECT_THAT(documented(name), StartsWith("CPU: " + cpu + (cuda.empty() ? "" : "; CUDA: " + cuda))) << name;
+    }
 }
 
 }  // namespace

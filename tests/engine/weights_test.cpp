@@ -3,6 +3,7 @@
 #include "base/sha256.hpp"
 #include "support/messages.hpp"
 #include "support/networks.hpp"
+#include "support/state_dict.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"
@@ -113,7 +114,7 @@ TEST(Recognise, GivesBackWhatToStateDictWroteOfPublishedNetworks) {
     for (const network::NetworkKind kind : test::all_networks())
         for (const int64_t channels : {1, 3}) {
             const Weights weights = make_seeded_weights(kind, channels, 11);
-            const Weights read = recognise_weights(to_state_dict(weights), "test");
+            const Weights read = recognise_weights(test::to_state_dict(weights), "test");
             EXPECT_EQ(read.kind(), kind);
             EXPECT_EQ(read.channels(), channels);
             EXPECT_EQ(network::graph_of(read.shape), network::graph_of(weights.shape));
@@ -154,14 +155,15 @@ TEST(Recognise, TakesWidthsBlocksAndScalesFromTheFile) {
         network::DncnnShape{.channels = 1, .depth = 30, .width = 4}};
     for (const network::NetworkShape& shape : relatives) {
         const Weights weights = make_seeded_weights(shape, 11);
-        const Weights read = recognise_weights(to_state_dict(weights), "test");
+        const Weights read = recognise_weights(test::to_state_dict(weights), "test");
         EXPECT_EQ(read.shape, shape) << network::to_text(shape);
         expect_same_values(read, weights);
     }
 }
 
 TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
-    StateDict tensors = to_state_dict(make_seeded_weights(network::DrunetShape{.widths = {8, 16}, .blocks = 2}, 1));
+    StateDict tensors =
+        test::to_state_dict(make_seeded_weights(network::DrunetShape{.widths = {8, 16}, .blocks = 2}, 1));
     tensors.erase("m_up1.2.res.0.weight");
     EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }),
                 AllOf(HasSubstr("looks like drunet"), HasSubstr("1 missing: 'm_up1.2.res.0.weight'")));
@@ -173,7 +175,7 @@ TEST(Recognise, NamesTheOneTensorThatIsMissing) {
                                                        network::UnetShape{.widths = {8, 20, 24}},
                                                        network::DncnnShape{.depth = 5, .width = 24}};
     for (const network::NetworkShape& shape : relatives) {
-        const StateDict whole = to_state_dict(make_seeded_weights(shape, 1));
+        const StateDict whole = test::to_state_dict(make_seeded_weights(shape, 1));
         for (const auto& [key, tensor] : whole) {
             if (key.ends_with("num_batches_tracked")) continue;  // of no effect
             StateDict tensors = whole;
@@ -194,10 +196,10 @@ TEST(Recognise, TakesTheDepthFromTheKeys) {
     EXPECT_EQ(dncnn_of(read).depth, 17);
     EXPECT_EQ(read.parameters(), 555'137);
     // deepinv adds what KAIR subtracts
-    const StateDict exported = to_state_dict(read);
+    const StateDict exported = test::to_state_dict(read);
     EXPECT_EQ(exported.at("out_conv.weight").values[5], -read.convolutions.at("out_conv").weight[5]);
     EXPECT_EQ(exported.at("in_conv.weight").values[5], read.convolutions.at("in_conv").weight[5]);
-    expect_same_values(recognise_weights(to_state_dict(recognise_weights(exported, "test")), "test"),
+    expect_same_values(recognise_weights(test::to_state_dict(recognise_weights(exported, "test")), "test"),
                        recognise_weights(exported, "test"));
 }
 
@@ -243,14 +245,14 @@ TEST(Recognise, FoldsTheNormOfDncnnLayoutsThatHaveOne) {
         for (const int64_t i : {1, 9, 18})
             expect_folded(read, raw, tensors, numbered(layout.prefix, index_of(i) + 1), numbered("conv_list.", i - 1),
                           layout.bias, layout.eps);
-        const StateDict exported = to_state_dict(read);  // with zeros where the layout has no bias
+        const StateDict exported = test::to_state_dict(read);  // with zeros where the layout has no bias
         EXPECT_EQ(exported.at("in_conv.bias").shape, std::vector<int64_t>{64});
     }
 }
 
 TEST(Recognise, FoldsTheNormOfUnet) {
     const Weights raw = make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 4);
-    StateDict tensors = to_state_dict(raw);
+    StateDict tensors = test::to_state_dict(raw);
     add_norm(tensors, "Conv1.4", 3, 64);
     add_norm(tensors, "Up_conv2.4", 5, 64);
     const Weights read = recognise_weights(tensors, "test");
@@ -260,7 +262,8 @@ TEST(Recognise, FoldsTheNormOfUnet) {
 }
 
 TEST(Recognise, ListsWhatIsMissingSurplusAndMisshapen) {
-    StateDict tensors = to_state_dict(make_seeded_weights(network::DrunetShape{.widths = {8, 16}, .blocks = 3}, 1));
+    StateDict tensors =
+        test::to_state_dict(make_seeded_weights(network::DrunetShape{.widths = {8, 16}, .blocks = 3}, 1));
     tensors.erase("m_head.weight");
     tensors.erase("m_body.2.res.0.weight");
     tensors["m_tail.bias"] = {{3}, {0, 0, 0}};
@@ -284,7 +287,7 @@ TEST(Recognise, RefusesWhatIsNoKnownNetwork) {
 
 /// The tensors of `network` with `prefix` before their keys, added to `tensors`.
 void add_under(const std::string& prefix, const Weights& network, StateDict& tensors) {
-    for (auto& [key, tensor] : to_state_dict(network)) tensors[prefix + key] = tensor;
+    for (auto& [key, tensor] : test::to_state_dict(network)) tensors[prefix + key] = tensor;
 }
 
 TEST(Recognise, FindsTheNetworkUnderAPrefix) {
@@ -354,11 +357,11 @@ TEST(Recognise, LeavesOutTheCountersOfATraining) {
 
 TEST(Recognise, ADncnnOfTwoLayersIsOne) {
     const Weights two = make_seeded_weights(network::DncnnShape{.depth = 2, .width = 4}, 3);
-    EXPECT_EQ(recognise_weights(to_state_dict(two), "two").shape, two.shape);
+    EXPECT_EQ(recognise_weights(test::to_state_dict(two), "two").shape, two.shape);
 }
 
 TEST(Recognise, RefusesValuesThatCannotBeUsed) {
-    StateDict tensors = to_state_dict(make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 1));
+    StateDict tensors = test::to_state_dict(make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 1));
     tensors.at("Conv2.1.running_var").values[3] = -1;
     EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x"); }),
                 AllOf(HasSubstr("'Conv2.1.running_var'"), HasSubstr("element 3"), HasSubstr("negative variance")));
@@ -371,7 +374,7 @@ class WeightsFile : public testing::Test {
   protected:
     void TearDown() override { std::filesystem::remove(file_); }
     void save(const std::map<std::string, std::string>& metadata) const {
-        save_safetensors(to_state_dict(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1)), file_,
+        save_safetensors(test::to_state_dict(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1)), file_,
                          metadata);
     }
     const std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) / "weights_test.safetensors";

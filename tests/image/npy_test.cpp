@@ -124,6 +124,17 @@ TEST(Npy, NanIsRefusedWithItsPlace) {
     }
 }
 
+TEST(Npy, NanInAlphaIsRead) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({9, 11}, 3, DType::f32);
+    Image alpha = test::make_pattern({9, 11}, 1, DType::f32);
+    alpha.as<float>()[4 * 11 + 7] = std::nanf("");
+    for (const char* name : {"a.npy", "a.tif"}) {
+        save_image({image.view(), alpha.view(), nullptr}, folder / name);
+        EXPECT_TRUE(std::isnan(open_image(folder / name)->read_alpha().as<float>()[4 * 11 + 7]));
+    }
+}
+
 TEST(Npy, PartsEqualTheWhole) {
     const TemporaryFolder folder;
     const Image image = test::make_pattern({41, 57}, 3, DType::f32);

@@ -2,6 +2,7 @@
 // whole_image_calls, exactly as `workload: whole` does.
 #include "peer/npy.hpp"
 #include "plan/whole_image.hpp"
+#include "support/state_dict.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/engine/state_dict.hpp"
@@ -96,7 +97,7 @@ class Runner {
 };
 
 void run(const Options& options) {
-    if (!options.save.empty()) engine::save_safetensors(engine::to_state_dict(load(options)), options.save);
+    if (!options.save.empty()) engine::save_safetensors(test::to_state_dict(load(options)), options.save);
     if (options.in.empty()) return;
     Runner runner(options, read_npy(options.in));
     runner.run();

@@ -1,5 +1,6 @@
 // The function that programs embed, in a process without MPI. Its bits beside the program's: e2e/embedding_test.py.
 #include "support/messages.hpp"
+#include "support/state_dict.hpp"
 
 #include "patchbench/denoise.hpp"
 #include "patchbench/engine/weights.hpp"
@@ -74,7 +75,7 @@ TEST(DenoiseImage, TheNetworkIsToldSigma) {
 TEST(DenoiseImage, WeightsOfAFileMayBeToldTheirSigma) {
     const std::string file = testing::TempDir() + "denoise_image_test.safetensors";
     engine::save_safetensors(
-        engine::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
+        test::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
     const FloatImage picture = make_picture(3);
     DenoiseOptions options = small_dncnn();
     const FloatImage seeded = denoise(view(picture), options);

@@ -7,6 +7,7 @@
 #include "run/runner.hpp"
 #include "run/weights_source.hpp"
 #include "support/shallow_dncnn.hpp"
+#include "support/state_dict.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -49,7 +50,7 @@ class ImageGroupTest : public testing::Test {
         if (world_.is_root()) {
             fs::create_directories(folder_);
             const network::DrunetShape small{.widths = {16, 32}, .blocks = 1};
-            engine::save_safetensors(engine::to_state_dict(engine::make_seeded_weights(small, 1)),
+            engine::save_safetensors(test::to_state_dict(engine::make_seeded_weights(small, 1)),
                                      folder_ / "small.safetensors");
         }
         study_.reduction = ReductionKind::mpi;
@@ -218,7 +219,7 @@ TEST_F(ImageGroupTest, FailsOfABatchTheImageWhoseValuesBytesCannotHold) {
     write(std::vector<Scene>(4, Scene{{40, 37}}));
     dncnn_weights_ = folder_ / "overflowing.safetensors";
     if (world_.is_root()) {
-        engine::save_safetensors(engine::to_state_dict(test::overflowing_dncnn(1e30F)), dncnn_weights_);
+        engine::save_safetensors(test::to_state_dict(test::overflowing_dncnn(1e30F)), dncnn_weights_);
         for (size_t i = 0; i < scenes_.size(); ++i) {
             image::Image image(scenes_[i].extent, 3, DType::u8);
             std::ranges::fill(image.bytes(), static_cast<std::byte>(100 + i));

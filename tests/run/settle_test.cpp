@@ -7,6 +7,7 @@
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 #include "support/shallow_dncnn.hpp"
+#include "support/state_dict.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -161,7 +162,7 @@ class TypicalHalo : public Settle {
         settings_.weights = cache_.string() + ".safetensors";
         together(world_, [&] {
             if (world_.is_root())
-                engine::save_safetensors(engine::to_state_dict(test::shallow_dncnn()), settings_.weights);
+                engine::save_safetensors(test::to_state_dict(test::shallow_dncnn()), settings_.weights);
         });
     }
 

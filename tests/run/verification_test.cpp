@@ -6,6 +6,7 @@
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
 #include "support/shallow_dncnn.hpp"
+#include "support/state_dict.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -55,7 +56,7 @@ class VerificationTest : public testing::Test {
             world_.broadcast((fs::temp_directory_path() / ("patchbench-verify-" + std::to_string(getpid()))).string());
         if (world_.is_root()) {
             fs::create_directories(folder_);
-            engine::save_safetensors(engine::to_state_dict(shallow_dncnn()), folder_ / "shallow.safetensors");
+            engine::save_safetensors(test::to_state_dict(shallow_dncnn()), folder_ / "shallow.safetensors");
             image::Image image({85, 70}, 3, DType::u8);
             for (int64_t i = 0; i < 85 * 70 * 3; ++i) image.as<uint8_t>()[i] = static_cast<uint8_t>(40 + i * 7 % 160);
             image::save_image({.pixels = image.view()}, folder_ / "bytes.png");
@@ -178,7 +179,7 @@ TEST_F(VerificationTest, ValuesThatBytesCannotHoldFail) {
         image.as<uint8_t>()[(50 * 70 + 33) * 3] = 250;
         image::save_image({.pixels = image.view()}, folder_ / "bright.tif");
         for (const float to : {1e30F, -1e30F})
-            engine::save_safetensors(engine::to_state_dict(overflowing_dncnn(to)),
+            engine::save_safetensors(test::to_state_dict(overflowing_dncnn(to)),
                                      folder_ / (to > 0 ? "white.safetensors" : "black.safetensors"));
     }
     world_.barrier();
@@ -251,7 +252,7 @@ TEST_F(VerificationTest, AWindowThatMayStayAsItWasTakesNoOthersPlace) {
     engine::Weights weights = shallow_dncnn();
     for (auto& [name, convolution] : weights.convolutions)
         std::fill(convolution.bias.begin(), convolution.bias.end(), 0.0F);
-    engine::save_safetensors(engine::to_state_dict(weights), folder_ / "unbiased.safetensors");
+    engine::save_safetensors(test::to_state_dict(weights), folder_ / "unbiased.safetensors");
     image::Image image({85, 70}, 3, DType::f32);
     const int64_t count = image.extent().pixels() * 3;
     std::fill_n(image.as<float>(), count, 0.0F);  // black stays black
@@ -363,7 +364,7 @@ TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) 
         SCOPED_TRACE(network::to_text(shape));
         const fs::path file = folder_ / "relative.safetensors";
         if (world_.is_root())
-            engine::save_safetensors(engine::to_state_dict(engine::make_seeded_weights(shape, 5)), file);
+            engine::save_safetensors(test::to_state_dict(engine::make_seeded_weights(shape, 5)), file);
         world_.barrier();
         config::PointSettings settings = point_with(file);
         settings.network = network::kind_of(shape);
@@ -440,7 +441,7 @@ fs::path sigma_seeing_drunet(const fs::path& folder) {
     };
     connect("m_head", 3, 0);
     for (const int64_t channel : {0, 1, 2}) connect("m_tail", 0, channel);
-    engine::save_safetensors(engine::to_state_dict(weights), folder / "sigma.safetensors");
+    engine::save_safetensors(test::to_state_dict(weights), folder / "sigma.safetensors");
     return folder / "sigma.safetensors";
 }
 

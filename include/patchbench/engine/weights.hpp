@@ -78,8 +78,4 @@ struct Weights {
 /// `<name>.weight` before `<name>.bias`. Hex.
 [[nodiscard]] std::string sha256_of_values(const Weights& weights);
 
-/// The canonical weights as a deepinv state dict for Python peers, loadable with strict=True: batch norm of UNet as
-/// identity; where the network's output is subtracted (KAIR), the last convolution is negated, because deepinv adds.
-[[nodiscard]] StateDict to_state_dict(const Weights& weights);
-
 }  // namespace pb::engine

@@ -29,9 +29,7 @@ double seconds_between(void*, void*) { refuse(); }
 
 std::byte* allocate(Memory, int, size_t) { refuse(); }
 void release(Memory, std::byte*) noexcept {}
-void copy_to_device(void*, const void*, size_t, void*) { refuse(); }
-void copy_to_host(void*, const void*, size_t, void*) { refuse(); }
-void copy_on_device(void*, const void*, size_t, void*) { refuse(); }
+void copy(void*, const void*, size_t, Direction, void*) { refuse(); }
 
 void samples_to_network(const BatchView&, const BatchView&, const Conversion&, void*) { refuse(); }
 void network_to_samples(const BatchView&, const BatchView&, const Conversion&, void*) { refuse(); }

@@ -149,16 +149,9 @@ void release(Memory memory, std::byte* pointer) noexcept {
     (void)(memory == Memory::pinned ? cudaFreeHost(pointer) : cudaFree(pointer));
 }
 
-void copy_to_device(void* device, const void* host, size_t bytes, void* stream) {
-    check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, as_stream(stream)));
-}
-
-void copy_to_host(void* host, const void* device, size_t bytes, void* stream) {
-    check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, as_stream(stream)));
-}
-
-void copy_on_device(void* to, const void* from, size_t bytes, void* stream) {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, as_stream(stream)));
+void copy(void* to, const void* from, size_t bytes, Direction direction, void* stream) {
+    constexpr std::array kKinds{cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
+    check(cudaMemcpyAsync(to, from, bytes, kKinds.at(static_cast<size_t>(direction)), as_stream(stream)));
 }
 
 }  // namespace pb::device::cuda

@@ -10,6 +10,7 @@
 #include "patchbench/device/device.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,9 @@ void synchronise_event(void* event);
 
 [[nodiscard]] std::byte* allocate(Memory memory, int index, size_t bytes);
 void release(Memory memory, std::byte* pointer) noexcept;
-void copy_to_device(void* device, const void* host, size_t bytes, void* stream);
-void copy_to_host(void* host, const void* device, size_t bytes, void* stream);
-void copy_on_device(void* to, const void* from, size_t bytes, void* stream);
+
+enum class Direction : uint8_t { to_device, to_host, on_device };
+void copy(void* to, const void* from, size_t bytes, Direction direction, void* stream);
 
 /// As the functions of convert.hpp and part_count.hpp, on views that were checked. The stream's device is selected for
 /// the launch.

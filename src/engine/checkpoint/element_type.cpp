@@ -1,8 +1,9 @@
 #include "engine/checkpoint/element_type.hpp"
 
+#include "base/half.hpp"
+
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 namespace pb::engine {
@@ -39,14 +40,6 @@ T raw_at(Bytes bytes, size_t index) {
     return value;
 }
 
-float from_half(uint16_t half) {
-    const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-    const uint32_t rest = static_cast<uint32_t>(half & 0x7fffu) << 13;
-    if ((half & 0x7c00u) == 0x7c00u) return std::bit_cast<float>(sign | rest | 0x7f800000u);  // infinity, NaN
-    // The bias of the exponent differs by 112. One exact multiplication corrects it and makes subnormal numbers normal.
-    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112f));
-}
-
 }  // namespace
 
 size_t size_of(ElementType type) { return kTypes.at(static_cast<size_t>(type)).bytes; }
@@ -64,9 +57,9 @@ float element_at(Bytes bytes, ElementType type, size_t index) {
         case ElementType::f32:
             return raw_at<float>(bytes, index);
         case ElementType::f16:
-            return from_half(raw_at<uint16_t>(bytes, index));
+            return f16_value(raw_at<uint16_t>(bytes, index));
         case ElementType::bf16:
-            return std::bit_cast<float>(static_cast<uint32_t>(raw_at<uint16_t>(bytes, index)) << 16);
+            return bf16_value(raw_at<uint16_t>(bytes, index));
         case ElementType::i64:
             return static_cast<float>(raw_at<int64_t>(bytes, index));
         case ElementType::i32:

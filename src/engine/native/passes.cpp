@@ -175,17 +175,17 @@ std::span<std::byte> Slab::bytes_of(size_t operation, const Range& rows) const {
 }
 
 Cropped::Cropped(Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected)
-    : network_(network), windows_(crop, n, expected), arena_(crop.place(n)), buffer_(network.buffer_for(arena_)) {
+    : AlikeCropPass(crop, n, expected), network_(network), arena_(crop.place(n)), buffer_(network.buffer_for(arena_)) {
     place_.scratch = network.scratch_in(buffer_, arena_);
     place_.maps.resize(network.graph().size());
 }
 
 Map Cropped::map_at(size_t operation, int64_t n, const Rect& core) const {
-    Map map = network_.map_of(operation, n, windows_.crop().window());
-    const auto &rows = windows_.crop().rows_of(core), &columns = windows_.crop().columns_of(core);
+    Map map = network_.map_of(operation, n, crop().window());
+    const auto &rows = crop().rows_of(core), &columns = crop().columns_of(core);
     map.made = rows.made[operation];
     map.columns = columns.made[operation];
-    const auto block = windows_.crop().memory().block_of[operation];
+    const auto block = crop().memory().block_of[operation];
     if (!block) {
         map.rows.places = map.h;
         return map;
@@ -204,28 +204,18 @@ void Cropped::place_maps(const BatchView& in, const BatchView& out, const Rect& 
     place_.maps[network_.graph().output()].rows.values = static_cast<float*>(out.pointer);
 }
 
-void Cropped::run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
-    windows_.each(in, out, cores, [this](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
-        place_maps(some_in, some_out, core);
-        for (size_t step = 0; step < network_.steps().size(); ++step) network_.run_step(step, place_);
-    });
+void Cropped::run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock) {
+    place_maps(in, out, core);
+    if (clock != nullptr) clock->start();
+    for (size_t step = 0; step < network_.steps().size(); ++step) {
+        network_.run_step(step, place_);
+        if (clock != nullptr) clock->add(network_.steps()[step], part_of(network_.steps()[step]));
+    }
 }
 
 double Cropped::part_of(const network::Step& step) const {
     const Map& map = place_.maps[step.last];
     return static_cast<double>(map.made.size() * map.columns.size()) / static_cast<double>(map.h * map.w);
-}
-
-std::vector<StepTime> Cropped::run_by_steps(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
-    const auto timed = [this](const BatchView& some_in, const BatchView& some_out, const Rect& core, StepClock& clock) {
-        place_maps(some_in, some_out, core);
-        clock.start();
-        for (size_t step = 0; step < network_.steps().size(); ++step) {
-            network_.run_step(step, place_);
-            clock.add(network_.steps()[step], part_of(network_.steps()[step]));
-        }
-    };
-    return windows_.each_by_steps(in, out, cores, timed);
 }
 
 }  // namespace pb::engine::native

@@ -76,22 +76,18 @@ class Slab final : public SlabPass {
     std::optional<size_t> in_flight_;  // the map whose border rows are on the way
 };
 
-class Cropped final : public CropPass {
+class Cropped final : public AlikeCropPass {
   public:
     /// `network` and `crop` must outlive it. Throws OutOfMemory.
     Cropped(Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected);
 
-    void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) override;
-    [[nodiscard]] std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
-                                                     std::span<const Rect> cores) override;
-
   private:
+    void run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock) override;
     void place_maps(const BatchView& in, const BatchView& out, const Rect& core);
     [[nodiscard]] Map map_at(size_t operation, int64_t n, const Rect& core) const;
     [[nodiscard]] double part_of(const network::Step& step) const;
 
     Network& network_;
-    AlikeWindows windows_;
     network::Arena arena_;
     EngineBuffer buffer_;
     Workplace place_;

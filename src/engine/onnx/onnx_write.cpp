@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <array>
 #include <span>
 
 namespace pb::engine {
@@ -59,28 +61,23 @@ void set_shape(onnx::ValueInfoProto& value, const std::string& name, int64_t cha
     type.mutable_shape()->add_dim()->set_dim_param("width");
 }
 
+struct Operator {
+    network::OperationKind kind;
+    const char* name;
+};
+constexpr std::array<Operator, 8> kOperators{{{network::OperationKind::convolution, "Conv"},
+                                              {network::OperationKind::transposed_convolution, "ConvTranspose"},
+                                              {network::OperationKind::relu, "Relu"},
+                                              {network::OperationKind::add, "Add"},
+                                              {network::OperationKind::subtract, "Sub"},
+                                              {network::OperationKind::concatenate, "Concat"},
+                                              {network::OperationKind::max_pool, "MaxPool"},
+                                              {network::OperationKind::upsample, "Resize"}}};
+
 std::string operator_of(network::OperationKind kind) {
-    switch (kind) {
-        case network::OperationKind::convolution:
-            return "Conv";
-        case network::OperationKind::transposed_convolution:
-            return "ConvTranspose";
-        case network::OperationKind::relu:
-            return "Relu";
-        case network::OperationKind::add:
-            return "Add";
-        case network::OperationKind::subtract:
-            return "Sub";
-        case network::OperationKind::concatenate:
-            return "Concat";
-        case network::OperationKind::max_pool:
-            return "MaxPool";
-        case network::OperationKind::upsample:
-            return "Resize";
-        case network::OperationKind::input:
-            break;
-    }
-    throw Error("onnx: an input is no node");
+    const auto* const found = std::ranges::find(kOperators, kind, &Operator::kind);
+    require(found != kOperators.end(), "onnx: an input is no node");
+    return found->name;
 }
 
 class GraphWriter {

@@ -83,14 +83,11 @@ class Slab final : public SlabPass {
 };
 
 /// Maps are allocated in each call, as those of whole windows.
-class Cropped final : public CropPass {
+class Cropped final : public AlikeCropPass {
   public:
-    /// `network`, the crop of `windows` and what `runner` holds must outlive it.
-    Cropped(const Network& network, AlikeWindows windows, at::TensorOptions options, Runner runner);
-
-    void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) override;
-    [[nodiscard]] std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
-                                                     std::span<const Rect> cores) override;
+    /// `network`, `crop` and what `runner` holds must outlive it.
+    Cropped(const Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected,
+            Runner runner);
 
   private:
     struct Kind {
@@ -98,13 +95,11 @@ class Cropped final : public CropPass {
         std::vector<network::PieceStep> steps;
     };
 
-    void run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock);
+    void run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock) override;
     /// Makes the steps of each core once: an image has few different ones.
     const std::vector<network::PieceStep>& steps_for(const Rect& core);
 
     const Network& network_;
-    AlikeWindows windows_;
-    at::TensorOptions options_;
     Runner runner_;
     std::vector<Kind> kinds_;
 };

@@ -114,8 +114,7 @@ class TorchDenoiser final : public Denoiser {
         if (code_ || options_.cuda_graph || options_.fusion) return nullptr;
         // A checkpoint can hold a relative of the network that was planned for: other layers, computed as a whole.
         if (crop.memory().steps != network_->memory().steps) return nullptr;
-        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options,
-                                         runner(stream, backend_of_pieces()));
+        return std::make_unique<Cropped>(*network_, crop, n, expected_, runner(stream, backend_of_pieces()));
     }
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,

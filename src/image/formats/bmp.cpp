@@ -1,7 +1,6 @@
 #include "image/formats/bmp.hpp"
 
 #include "image/formats/formats.hpp"
-#include "image/formats/interleaved.hpp"
 
 #include <fmt/format.h>
 
@@ -160,21 +159,8 @@ class BmpFile final : public ImageFile {
     [[nodiscard]] const ImageMetadata& metadata() const override { return header_.metadata; }
     [[nodiscard]] bool windowed() const override { return true; }
 
-    void read(const Rect& part, MutablePixelView to) override {
-        check_read(info(), part, to);
-        read_channels(part, 0, to);
-    }
-
-    [[nodiscard]] Image read_alpha(const Rect& part) override {
-        constexpr size_t kAlpha = 3;  // in BmpHeader::places
-        if (!info().has_alpha) return {};
-        Image alpha(part.extent, 1, info().dtype);
-        read_channels(part, kAlpha, alpha.view());
-        return alpha;
-    }
-
   private:
-    void read_channels(const Rect& part, size_t first, MutablePixelView to) {
+    void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
         row_.resize(static_cast<size_t>(part.extent.w) * header_.pixel_bytes);
         for (int64_t y = 0; y < part.extent.h; ++y) {
             const int64_t row = part.row + y;
@@ -184,7 +170,7 @@ class BmpFile final : public ImageFile {
                            row_);
             auto* out = reinterpret_cast<uint8_t*>(to.row(y));
             if (header_.palette.empty())
-                copy_samples(first, static_cast<size_t>(to.channels), out);
+                copy_samples(static_cast<size_t>(first), static_cast<size_t>(to.channels), out);
             else
                 look_up(row, static_cast<size_t>(to.channels), out);
         }

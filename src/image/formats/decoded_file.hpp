@@ -24,23 +24,9 @@ class DecodedFile final : public ImageFile {
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return false; }
 
-    void read(const Rect& part, MutablePixelView to) override {
-        check_read(info(), part, to);
-        decode();
-        copy(part, 0, to);
-    }
-
-    [[nodiscard]] Image read_alpha(const Rect& part) override {
-        if (!info().has_alpha) return {};
-        decode();
-        Image alpha(part.extent, 1, info().dtype);
-        copy(part, info().channels, alpha.view());
-        return alpha;
-    }
-
   private:
-    /// Copies the channels of `part` from `first` on, as many as `to` has.
-    void copy(const Rect& part, int64_t first, MutablePixelView to) {
+    void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
+        decode();
         for (int64_t y = 0; y < part.extent.h; ++y)
             copy_channels(image_.row_part(part.row + y, part.column, part.extent.w), size_of(info().dtype), first,
                           to.channels, to.row(y));

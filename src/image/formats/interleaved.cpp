@@ -2,8 +2,6 @@
 
 #include "image/sample_types.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,14 +67,6 @@ const std::byte* InterleavingRows::row(int64_t y) {
             interleave<uint64_t>(image_, y, row_.data());
     }
     return row_.data();
-}
-
-void check_read(const ImageInfo& info, const Rect& part, const MutablePixelView& to) {
-    const bool inside = part.row >= 0 && part.column >= 0 && part.extent.h >= 0 && part.extent.w >= 0 &&
-                        part.row + part.extent.h <= info.extent.h && part.column + part.extent.w <= info.extent.w;
-    require(inside, "a part that does not lie in the image was asked for");
-    require(to.extent == part.extent && to.channels == info.channels && to.dtype == info.dtype,
-            "the memory to read into does not have the extent, channels and type of the part asked for");
 }
 
 void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels) {

@@ -49,9 +49,6 @@ class InterleavingRows {
     std::vector<std::byte> row_;
 };
 
-/// Throws Error unless `to` fits `part` of an image described by `info`, and `part` lies in the image.
-void check_read(const ImageInfo& info, const Rect& part, const MutablePixelView& to);
-
 /// Throws UsageError when `pixels` (floats), read from `part` of the file's image, contain NaN or infinity. The message
 /// names row, column and channel of the first one.
 void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels);

@@ -180,21 +180,8 @@ class NpyFile final : public ImageFile {
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return true; }
 
-    void read(const Rect& part, MutablePixelView to) override {
-        check_read(info(), part, to);
-        read_channels(part, 0, to);
-        if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
-    }
-
-    [[nodiscard]] Image read_alpha(const Rect& part) override {
-        if (!info().has_alpha) return {};
-        Image alpha(part.extent, 1, info().dtype);
-        read_channels(part, info().channels, alpha.view());
-        return alpha;
-    }
-
   private:
-    void read_channels(const Rect& part, int64_t first, MutablePixelView to) {
+    void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
         const size_t sample_bytes = size_of(info().dtype), pixel_bytes = info().stored_pixel_bytes();
         row_.resize(static_cast<size_t>(part.extent.w) * pixel_bytes);
         for (int64_t y = 0; y < part.extent.h; ++y) {
@@ -204,6 +191,7 @@ class NpyFile final : public ImageFile {
             copy_channels({row_.data(), info().stored_channels(), part.extent.w}, sample_bytes, first, to.channels,
                           to.row(y));
         }
+        if (first == 0 && !keeps_not_finite()) refuse_not_finite(*file_, part, to);
     }
 
     OpenedFile file_;

@@ -68,8 +68,6 @@ class TiffFile final : public ImageFile {
     [[nodiscard]] const ImageInfo& info() const override { return layout_.info; }
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return layout_.raw || bytes_of_block(0) <= kCacheBytes; }
-    void read(const Rect& part, MutablePixelView to) override;
-    [[nodiscard]] Image read_alpha(const Rect& part) override;
     [[nodiscard]] int64_t num_pages() const override { return static_cast<int64_t>(pages_.size()); }
     [[nodiscard]] int64_t page_number() const override { return page_.number; }
     void turn_to(int64_t page) override;
@@ -81,7 +79,8 @@ class TiffFile final : public ImageFile {
     template <class Step>
     void naming_page(int64_t number, Step&& step) const;
     [[nodiscard]] size_t bytes_of_block(int64_t block_row) const;
-    void read_channels(const Rect& part, Channels channels, MutablePixelView to);
+    void read_channels(const Rect& part, int64_t first, MutablePixelView to) override;
+    void read_blocks(const Rect& part, Channels channels, MutablePixelView to);
     [[nodiscard]] BlockPart fetch(const Rect& place, int64_t plane);
     [[nodiscard]] const std::byte* fetch_raw(const Rect& within, uint32_t block, size_t block_bytes);
     [[nodiscard]] const std::byte* decode(uint32_t block, int64_t block_row);
@@ -178,23 +177,16 @@ size_t TiffFile::bytes_of_block(int64_t block_row) const {
     return static_cast<size_t>(layout_.rows_of_block(block_row) * layout_.block.w) * layout_.pixel_bytes();
 }
 
-void TiffFile::read(const Rect& part, MutablePixelView to) {
-    check_read(info(), part, to);
+void TiffFile::read_channels(const Rect& part, int64_t first, MutablePixelView to) {
     naming_page(page_.number, [&] {
-        read_channels(part, {0, info().channels}, to);
+        read_blocks(part, {first, to.channels}, to);
+        if (first > 0) return;  // alpha
         if (layout_.white_is_zero) invert(to);
         if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
     });
 }
 
-Image TiffFile::read_alpha(const Rect& part) {
-    if (!info().has_alpha) return {};
-    Image alpha(part.extent, 1, info().dtype);
-    naming_page(page_.number, [&] { read_channels(part, {info().channels, 1}, alpha.view()); });
-    return alpha;
-}
-
-void TiffFile::read_channels(const Rect& part, Channels channels, MutablePixelView to) {
+void TiffFile::read_blocks(const Rect& part, Channels channels, MutablePixelView to) {
     if (part.extent.pixels() == 0) return;
     const Extent block = layout_.block;
     const int64_t last_row = part.row + part.extent.h;
