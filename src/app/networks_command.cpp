@@ -3,6 +3,7 @@
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "app/terminal.hpp"
+#include "base/user_paths.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "run/weights_source.hpp"

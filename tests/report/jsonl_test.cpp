@@ -206,9 +206,8 @@ TEST_F(Jsonl, WhatEarlierResultsNameIsKeptWithThem) {
     for (const char* name : {"0.png", "other.png", "report.html", "previews/0-noisy.png"}) write(folder / name, name);
     write(file_.parent_path() / (file_.stem().string() + "_outside.png"), "not of this folder");
     write(folder / "results.jsonl",
-          record::Json{{"output_file", (folder / "0.png").string()}}.dump() + "\n" +
-              record::Json{{"output_file", (file_.parent_path() / (file_.stem().string() + "_outside.png")).string()}}
-                  .dump() +
+          json{{"output_file", (folder / "0.png").string()}}.dump() + "\n" +
+              json{{"output_file", (file_.parent_path() / (file_.stem().string() + "_outside.png")).string()}}.dump() +
               "\nno line of JSON\n");
     constexpr std::array kMade{"report.html", "previews", "never_written.csv"};
     const auto aside = move_aside(folder / "results.jsonl", kMade);

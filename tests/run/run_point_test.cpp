@@ -312,7 +312,25 @@ TEST_F(RunPoint, ARaggedBatchCountsByItsWindows) {
     }
     EXPECT_NEAR(calls * static_cast<double>(plan::tile_grid(trace.point).window().pixels()), trace.computed_pixels,
                 1e-6);
-    if (world_.size() < 3) EXPECT_TRUE(is_ragged);
+    EXPECT_TRUE(is_ragged || world_.size() > 2);
+}
+
+TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigest) {
+    config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
+    settings.image.path = folder_ / "in.png";
+    const auto digest = [&](uint8_t level) {
+        if (world_.is_root()) {
+            image::Image image({40, 30}, 3, DType::u8);
+            std::ranges::fill(image.bytes(), std::byte{level});
+            image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / "in.png");
+        }
+        world_.barrier();
+        const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3}; };
+        const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+        return all_.runner.run(plan.points.front(), {.folder = folder_}).image_sha256;
+    };
+    const std::string first = digest(10), second = digest(200);
+    EXPECT_TRUE(first != second || !world_.is_root());
 }
 
 TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
