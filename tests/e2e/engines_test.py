@@ -115,7 +115,7 @@ class EnginesTest(program.ProgramTest):
         self.assertNotIn('\x1b', result.stderr + result.stdout)
 
     def test_a_study_does_not_go_on_with_another_adapter(self):
-        adapter = self.write('adapter.py', 'def load(model, options):\n    return lambda windows: windows\n')
+        adapter = self.write('adapter.py', 'def load(model, options):\n    return lambda windows, *more: windows\n')
         study = f'engine: "python:{adapter}"\nverify.mode: "off"\n'
         result, points = self.run_study(study)
         self.assertEqual([point['status'] for point in points], ['ok'], result.stderr)
