@@ -137,6 +137,7 @@ std::string save_picture(const image::Image& picture, const PointFiles& files, c
 
 std::vector<fs::path> preview_files(const PointFiles& files) {
     std::vector<fs::path> names;
+    names.reserve(kPictures.size());
     for (const char* which : kPictures) names.push_back(files.folder / picture_name(files, which));
     return names;
 }
