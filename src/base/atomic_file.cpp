@@ -86,8 +86,6 @@ AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
     if (descriptor_ < 0)
         throw UsageError("cannot write " + final_.string() + ": " + reason_of(errno) +
                          "; choose a folder that can be written, or make room");
-    struct stat replaced {};
-    if (::stat(final_.c_str(), &replaced) == 0) (void)::fchmod(descriptor_, replaced.st_mode & 0777U);
 }
 
 AtomicFile::~AtomicFile() {
@@ -146,6 +144,8 @@ size_t AtomicFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
 void AtomicFile::commit() {
     inject_fault("write");
     if (::fsync(descriptor_) != 0) fail("write");
+    struct stat replaced {};
+    if (::stat(final_.c_str(), &replaced) == 0) (void)::fchmod(descriptor_, replaced.st_mode & 0777U);
     const int descriptor = std::exchange(descriptor_, -1);
     const int lock = ::dup(descriptor);  // holds until the part has its name
     // On network file systems the last error of a write may come only here.

@@ -199,8 +199,10 @@ int64_t batches_in_flight(const Point& point) {
     return std::clamp<int64_t>(ceil_div(most.size(), *point.batch), 1, settings.slots);
 }
 
-int64_t batches_of_busiest_rank(const Point& point) {
-    if (point.settings.workload == config::Workload::whole) return 1;
+int64_t calls_of_busiest_rank(const Point& point) {
+    if (point.settings.workload == config::Workload::whole)
+        return std::ssize(whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape));
+    if (is_exchanged(point)) return 1;
     const TileGrid grid = tile_grid(point);
     if (point.settings.schedule == config::Schedule::dynamic)
         return ceil_div(ceil_div(grid.num_windows(), *point.batch), point.num_ranks);
@@ -214,7 +216,9 @@ double processed_pixels(const Point& point) { return work_of(point).pixels_all_r
 double input_pixels(const Point& point) {
     if (!is_in_bands(point)) return processed_pixels(point);
     const TileGrid grid = tile_grid(point);
-    const int64_t rows = is_carried(point) ? band_pixels(point).input_rows : grid.padded().h;
+    int64_t rows = is_carried(point) ? band_pixels(point).input_rows : 0;
+    if (is_exchanged(point))
+        for (int rank = 0; rank < num_slabs(point); ++rank) rows += slab_of_rank(point, rank).value().held(0).size();
     return static_cast<double>(rows * std::ssize(grid.columns()) * grid.window().w);
 }
 

@@ -43,14 +43,15 @@ struct PeakParts {
 /// Number of batches that a rank of the point has in flight.
 [[nodiscard]] int64_t batches_in_flight(const Point& point);
 
-/// Forward calls in one repetition of the rank with most of them; with schedule dynamic, of equally fast ranks.
-/// Requires a settled halo and batch.
-[[nodiscard]] int64_t batches_of_busiest_rank(const Point& point);
+/// Forward calls on a resident batch that take as long as one repetition of the rank with most work; with schedule
+/// dynamic, of equally fast ranks. Exchanged rows are computed in one call. Requires a settled halo and batch.
+[[nodiscard]] int64_t calls_of_busiest_rank(const Point& point);
 
 /// Pixels that the network processes in one repetition, on all ranks. Requires a settled halo and batch.
 [[nodiscard]] double processed_pixels(const Point& point);
 
-/// Pixels that all ranks cut from the image in one repetition: of windows, or of rows, which are cut once.
+/// Pixels that all ranks cut from the image in one repetition: of windows, or of rows, with those
+/// that several ranks cut.
 [[nodiscard]] double input_pixels(const Point& point);
 
 /// The arithmetic of one repetition on all ranks, by that of a pixel of which each layer computes all: processed

@@ -132,8 +132,8 @@ EarlierTimes earlier_times(std::span<const ResultsFile> earlier) {
 /// not known and left out.
 double repetition_seconds(const plan::Point& point, double pass_s) {
     if (point.settings.workload == config::Workload::tiles && (!point.halo || !point.batch)) return pass_s;
-    const int64_t num_batches = plan::batches_of_busiest_rank(point);
-    return pass_s * (1 + static_cast<double>(point.settings.protocol.forward_calls) / static_cast<double>(num_batches));
+    const int64_t num_calls = plan::calls_of_busiest_rank(point);
+    return pass_s * (1 + static_cast<double>(point.settings.protocol.forward_calls) / static_cast<double>(num_calls));
 }
 
 /// Returns the time of the warm-up and of the timed repetitions.

@@ -110,7 +110,6 @@ Texts protocol_of(const RecordedPoint& point) {
     config::protocol_fields(point.trace.point.settings.protocol, into(texts));
     texts.emplace_back("weights", point.trace.weights_sha256);
     texts.emplace_back("image", point.trace.image_sha256);
-    texts.emplace_back("file of the engine", point.trace.engine_sha256);
     return texts;
 }
 
@@ -164,6 +163,9 @@ void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
 void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
     for (const auto& [key, was, is] : differences(protocol_of(before), protocol_of(after)))
         remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is));
+    const std::string &old_engine = before.trace.engine_sha256, &new_engine = after.trace.engine_sha256;
+    if (!old_engine.empty() && !new_engine.empty() && old_engine != new_engine)  // older files do not say it
+        remarks.push_back(fmt::format("file of the engine differs: {:.12} -> {:.12}", old_engine, new_engine));
 }
 
 PointComparison compare_point(const Match& match, const std::vector<Match>& all) {

@@ -156,6 +156,8 @@ TEST(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
     const Image other = file->read_alpha();
     save_image({colour.view(), other.view(), &file->metadata()}, folder / "b.tif");
     EXPECT_TRUE(open_image(folder / "b.tif")->metadata().has_unnamed_channel);
+    EXPECT_THAT(lost_metadata(file->metadata(), "b.png", false),
+                testing::Contains(testing::HasSubstr("not called alpha")));
     kind.extra_sample = EXTRASAMPLE_UNASSALPHA;
     write_tiff_fixture(folder / "a.tif", image, true, kind);
     EXPECT_FALSE(open_image(folder / "a.tif")->metadata().has_unnamed_channel);

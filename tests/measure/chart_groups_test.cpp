@@ -110,5 +110,15 @@ TEST(Alternatives, AreComparedInTheirFasterLayouts) {
     EXPECT_THAT(alternatives_of(traces), IsEmpty()) << "layouts that were named";
 }
 
+TEST(Alternatives, OfEnginesAreComparedInTheirFasterLayoutsToo) {
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220), with_index(sample_point(4, 5, 2, 110), 5)};
+    traces[1].point.settings.engine = EngineKind::pytorch;
+    for (auto& trace : traces) trace.point.device = DeviceKind::cuda;
+    traces[0].point.settings.layout = Layout::contiguous;
+    const auto all = alternatives_of(traces);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].by, VariedBy::engine);
+}
+
 }  // namespace
 }  // namespace pb::measure

@@ -203,22 +203,21 @@ TEST_F(Jsonl, WhatEarlierResultsNameIsKeptWithThem) {
     const auto folder = file_.parent_path() / (file_.stem().string() + "_moved");
     std::filesystem::create_directories(folder / "previews");
     const auto write = [](const std::filesystem::path& file, const std::string& text) { std::ofstream(file) << text; };
-    for (const char* name : {"0.png", "other.png", "report.html", "previews/0-noisy.png"}) write(folder / name, name);
-    write(file_.parent_path() / (file_.stem().string() + "_outside.png"), "not of this folder");
-    write(folder / "results.jsonl",
-          json{{"output_file", (folder / "0.png").string()}}.dump() + "\n" +
-              json{{"output_file", (file_.parent_path() / (file_.stem().string() + "_outside.png")).string()}}.dump() +
-              "\nno line of JSON\n");
+    for (const char* name : {"000-a.png", "001-input.png", "study.yaml", "report.html", "previews/0-noisy.png"})
+        write(folder / name, name);
+    std::string lines = "no line of JSON\n";
+    for (const char* name : {"/elsewhere/000-a.png", "001-input.png", "study.yaml", "..", "results.jsonl", ""})
+        lines += json{{"output_file", name}}.dump() + "\n";
+    write(folder / "results.jsonl", lines);
     constexpr std::array kMade{"report.html", "previews", "never_written.csv"};
-    const auto aside = move_aside(folder / "results.jsonl", kMade);
-    for (const char* name : {"results.jsonl", "0.png", "report.html", "previews/0-noisy.png"}) {
+    const auto aside = move_aside(folder / "results.jsonl", kMade, {folder / "001-input.png"});
+    for (const char* name : {"results.jsonl", "000-a.png", "report.html", "previews/0-noisy.png"}) {
         EXPECT_TRUE(std::filesystem::exists(aside / name)) << name;
         EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
     }
-    EXPECT_TRUE(std::filesystem::exists(folder / "other.png")) << "not of these results";
-    EXPECT_TRUE(std::filesystem::exists(file_.parent_path() / (file_.stem().string() + "_outside.png")));
+    EXPECT_TRUE(std::filesystem::exists(folder / "001-input.png")) << "a later study reads it";
+    EXPECT_TRUE(std::filesystem::exists(folder / "study.yaml")) << "no image of a study";
     std::filesystem::remove_all(folder);
-    std::filesystem::remove(file_.parent_path() / (file_.stem().string() + "_outside.png"));
 }
 
 TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {

@@ -125,8 +125,8 @@ TEST(ExpectedTime, HasTheForwardCallsAlone) {
     const std::vector<ResultsFile> earlier{file_of({ranks_trace(1, 10)})};
     plan::Plan plan = twice({ranks_trace(1, 0)});
     plan::Point& point = plan.points[0];
-    const int64_t num_batches = plan::batches_of_busiest_rank(point);
-    point.settings.protocol.forward_calls = 3 * num_batches;
+    const int64_t num_calls = plan::calls_of_busiest_rank(point);
+    point.settings.protocol.forward_calls = 3 * num_calls;
     EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10 * (1 + 3), 1e-9);
     point.batch.reset();
     EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10, 1e-9) << "not known yet";

@@ -117,12 +117,14 @@ std::set<fs::path> inputs_of(const plan::Plan& plan) {
     return inputs;
 }
 
-void require_no_input_is_replaced(const plan::Plan& plan, const run::OutputNames& names) {
-    const std::set<fs::path> inputs = inputs_of(plan);
+void require_no_input_is_replaced(const plan::Plan& plan, const run::OutputNames& names,
+                                  const std::set<fs::path>& inputs) {
     for (const plan::Point& point : plan.points) {
         const run::PointFiles files = names(point);
         std::vector<fs::path> outputs = run::preview_files(files);
         if (!files.image.empty()) outputs.push_back(files.image);
+        std::error_code ignored;
+        std::erase_if(outputs, [&](const fs::path& output) { return !fs::exists(output, ignored); });
         for (const fs::path& output : outputs)
             for (const fs::path& input : inputs) require_not_input(output, input);
     }
@@ -178,7 +180,8 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
         if (!world.is_root()) return;
         check_weights(plan);
         options.folder = study.folder(config);
-        require_no_input_is_replaced(plan, output_names(options.folder, config.study.save_images));
+        options.inputs = inputs_of(plan);
+        require_no_input_is_replaced(plan, output_names(options.folder, config.study.save_images), options.inputs);
         record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
         runner.report_to(&record->show_progress(plan));
     });

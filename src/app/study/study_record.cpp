@@ -158,8 +158,9 @@ plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
 StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment)
     : options_(std::move(options)), file_(options_.folder / report::kResultsName) {
     make_folder(options_.folder);
+    options_.inputs.insert(options_.study);
     for (const char* name : {report::kResultsName, "results.csv", "figures.txt", "report.html"})
-        require_not_input(options_.folder / name, options_.study);
+        for (const fs::path& input : options_.inputs) require_not_input(options_.folder / name, input);
     lock_.emplace(options_.folder);
     const auto former = options_.resume ? load_former(file_) : std::nullopt;
     if (former)
@@ -174,7 +175,7 @@ run::ProgressListener& StudyRecord::show_progress(const plan::Plan& plan) {
 
 void StudyRecord::start(const plan::Plan& plan, const record::Environment& environment) {
     constexpr std::array kMadeOfThem{"results.csv", "figures.txt", "report.html", "previews"};
-    if (const fs::path aside = report::move_aside(file_, kMadeOfThem); !aside.empty())
+    if (const fs::path aside = report::move_aside(file_, kMadeOfThem, options_.inputs); !aside.empty())
         print_timed(fmt::format("earlier results are kept in {}", aside.string()));
     to_do_.assign(plan.points.size(), '1');
     results_.emplace(file_, plan.study, environment);

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace pb::app {
@@ -35,7 +36,8 @@ class FolderLock {
 [[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);
 
 struct RecordOptions {
-    std::filesystem::path study;  // the study's file, which no output may replace; empty: there is none
+    std::filesystem::path study;             // the study's file, which no output may replace; empty: there is none
+    std::set<std::filesystem::path> inputs;  // the files that its points read
     std::filesystem::path folder;
     bool resume = false;
     bool force = false;

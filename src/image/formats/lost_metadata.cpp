@@ -69,6 +69,8 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         if (extension == ".bmp" && !metadata.exif.empty()) lost.emplace_back("EXIF");
         if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
             lost.emplace_back("EXIF of more than 64 KB, with its orientation");
+        if (metadata.has_unnamed_channel && extension != ".npy" && extension != ".raw")
+            lost.emplace_back("that the last channel is not called alpha (only .tif says so)");
         add_tiff_tags(metadata, lost);
     }
     for (const std::string& each : metadata.not_kept) add_once(each, lost);

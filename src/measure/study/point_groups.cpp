@@ -22,21 +22,27 @@ using Keys = std::span<const std::string_view>;
 
 bool contains(Keys keys, std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
 
+/// Precisions, devices, engines and halos are compared each in its faster layout, which is not the same for all, and in
+/// the same one.
+bool is_in_its_layout(const plan::Point& point, Keys but_for) {
+    constexpr std::array<std::string_view, 4> kWithLayouts{"dtype", "device", "engine", "halo"};
+    return std::ranges::any_of(kWithLayouts, [&](std::string_view key) { return contains(but_for, key); }) &&
+           point.settings.layout == plan::fastest_layout(point);
+}
+
 /// Returns as text the settings that decide what the point measures, without those in `but_for`.
 std::string identity(const plan::Point& point, Keys but_for) {
     config::PointSettings resolved = point.settings;
     resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
+    if (is_in_its_layout(point, but_for)) resolved.layout = Layout::channels_last;
     if (plan::is_carried(point))
         resolved.halo = {config::HaloSetting::Kind::carried, 0};
     else if (plan::is_exchanged(point))
         resolved.halo = {config::HaloSetting::Kind::exchanged, 0};
     else if (point.halo)
         resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
-    const bool is_per_device = contains(but_for, "dtype") || contains(but_for, "device");
-    if (is_per_device && resolved.layout == plan::fastest_layout(point))  // each is compared in its faster layout
-        resolved.layout = Layout::channels_last;
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks
     if (grows) resolved.image.height = 0;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -52,6 +53,20 @@ std::string stamp_of(const std::filesystem::path& file) {
     return {text.data(), std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc)};
 }
 
+/// Whether a study gives images such names: "003-dncnn-p64-h8-b1-fp32.png".
+bool is_name_of_an_image(const std::string& name) {
+    const size_t digits = name.find_first_not_of("0123456789");
+    return digits != std::string::npos && digits >= 3 && name[digits] == '-';
+}
+
+/// Whether `place`, a file or a folder, is one of `inputs` or holds one.
+bool holds_one_of(const std::set<fs::path>& inputs, const fs::path& place) {
+    return std::ranges::any_of(inputs, [&](const fs::path& input) {
+        std::error_code missing;
+        return fs::equivalent(input, place, missing) || fs::equivalent(input.parent_path(), place, missing);
+    });
+}
+
 /// Names of the images that the points of a file wrote into its folder.
 std::set<fs::path> images_named_in(const fs::path& file) {
     std::set<fs::path> names;
@@ -60,10 +75,10 @@ std::set<fs::path> images_named_in(const fs::path& file) {
         const record::Json line = record::Json::parse(text, nullptr, false);
         const auto image = line.is_object() ? line.find("output_file") : line.end();
         if (image == line.end() || !image->is_string()) continue;
-        const fs::path written = image->get<std::string>();
-        std::error_code elsewhere;
-        if (fs::equivalent(written, file.parent_path() / written.filename(), elsewhere))
-            names.insert(written.filename());
+        const fs::path name = fs::path(image->get<std::string>()).filename();
+        std::error_code ignored;
+        if (is_name_of_an_image(name.string()) && fs::is_regular_file(file.parent_path() / name, ignored))
+            names.insert(name);
     }
     return names;
 }
@@ -78,7 +93,8 @@ void keep_in(const fs::path& folder, const fs::path& file) {
 
 }  // namespace
 
-std::filesystem::path move_aside(const std::filesystem::path& file, std::span<const char* const> made_of_it) {
+std::filesystem::path move_aside(const std::filesystem::path& file, std::span<const char* const> made_of_it,
+                                 const std::set<fs::path>& inputs) {
     std::error_code ignored;
     if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) == 0) return {};
     std::set<fs::path> names = images_named_in(file);
@@ -88,7 +104,8 @@ std::filesystem::path move_aside(const std::filesystem::path& file, std::span<co
     for (int i = 2; fs::exists(folder, ignored); ++i) folder = file.parent_path() / fmt::format("{}-{}", stem, i);
     make_folder(folder);
     for (const fs::path& name : names)
-        if (fs::exists(file.parent_path() / name, ignored)) keep_in(folder, file.parent_path() / name);
+        if (fs::exists(file.parent_path() / name, ignored) && !holds_one_of(inputs, file.parent_path() / name))
+            keep_in(folder, file.parent_path() / name);
     keep_in(folder, file);  // last: without it the next run would move nothing
     return folder;
 }

@@ -11,6 +11,8 @@
 #include "record/point.hpp"
 
 #include <filesystem>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,11 @@ namespace pb::report {
 inline constexpr const char* kResultsSchemaVersion = "1.0";
 
 /// Moves an older `file` into the folder earlier-<time of its last change> beside it, with the images that it names and
-/// with `made_of_it`, names of files or folders there: a later run writes files of these names. Returns the folder, or
-/// an empty path when there was no file or an empty one. Throws Error.
+/// with `made_of_it`, names of files or folders there: a later run writes files of these names. `inputs` stay where
+/// they are. Returns the folder, or an empty path when there was no file or an empty one. Throws Error.
 [[nodiscard]] std::filesystem::path move_aside(const std::filesystem::path& file,
-                                               std::span<const char* const> made_of_it = {});
+                                               std::span<const char* const> made_of_it = {},
+                                               const std::set<std::filesystem::path>& inputs = {});
 
 /// Returns the line that comes before the points of a resumed session.
 [[nodiscard]] std::string resume_line(const record::Environment& environment);
