@@ -121,9 +121,9 @@ class Race:
         edge = f"{{height: {self.arguments.edge}, width: {self.arguments.edge}}}"
         study.write_text(f"image: {edge}\nnetwork: dncnn\ndevice: cpu\nhalo: exact\nbatch: 1\n")
         lines = run(self.arguments.patchbench, "plan", study).splitlines()
-        headings = next(line for line in lines if "processed/useful" in line).split()
+        heading = next(line for line in lines if "processed/" in line)
         row = next(line for line in lines if "dncnn-p" in line)
-        return float(row.split()[headings.index("processed/useful") - len(headings)])
+        return float(row[:heading.index("processed/") + len("processed/")].split()[-1])
 
     def process(self, name, variables, out):
         command = [self.python, PROCESS, name, "--model", self.model, "--image", self.image, "--out", out]
