@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -113,7 +114,8 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
     // The digest requires reading a large file again, so it is only computed when results are written.
     const bool is_recorded = teams.world().is_root() && !files.folder.empty();
     if (is_recorded && !point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
-    if (is_recorded && !point.settings.engine.file.empty()) trace.engine_sha256 = digest_of(point.settings.engine.file);
+    const std::string& adapter = point.settings.engine.file;  // an absent one is the failure of its point
+    if (is_recorded && std::filesystem::exists(adapter)) trace.engine_sha256 = digest_of(adapter);
     const double copies = point.settings.replicate ? point.num_ranks : 1;
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }
