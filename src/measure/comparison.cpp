@@ -145,7 +145,7 @@ void doubt_drift(const Launch& old_times, const Launch& new_times, Comparison& c
 int64_t launches_needed(double spread, double slower) {
     if (spread <= 0) return kFewestLaunches;
     constexpr double kFourInFive = 0.8;
-    // Of the rank-sum test beside the t test, for 6 to 20 launches a side: simulated, power within 0.78 to 0.85.
+    // The rank-sum test needs more launches than the t test. Simulated for 6 to 20 a side: power from 0.78 to 0.85.
     constexpr double kRankSumEfficiency = 0.87;
     constexpr double kSurelyFound = 50;  // in standard errors
     const double difference = std::log1p(slower);

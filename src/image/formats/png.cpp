@@ -61,7 +61,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         if (type == "IEND") return chunks;
         if (type == "IDAT") chunks.pixel_data_bytes += length;
         std::array<std::byte, 4> first{};
-        if (length >= first.size()) file.read_at(offset + head.size(), first);
+        if (type == "gAMA" && length >= first.size()) file.read_at(offset + head.size(), first);
         std::string name = name_of_lost(type, big_endian(first.data()));
         if (!name.empty()) chunks.not_kept.push_back(std::move(name));
         if (type == "acTL") chunks.is_animated = true;
