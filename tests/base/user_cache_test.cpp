@@ -1,5 +1,7 @@
 #include "base/user_cache.hpp"
 
+#include "support/temporary_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,15 +14,13 @@ namespace fs = std::filesystem;
 
 class Cache : public testing::Test {
   protected:
-    Cache() { fs::remove_all(folder_); }
-    ~Cache() override { fs::remove_all(folder_); }
-
     void put(const std::string& text) {
         fs::create_directories(folder_);
         std::ofstream(folder_ / "layer.txt") << text;
     }
 
-    fs::path folder_ = fs::path(testing::TempDir()) / "patchbench-user-cache" / "device";
+    test::TemporaryFolder home_;
+    fs::path folder_ = home_ / "device";
     UserCache cache_{folder_};
 };
 

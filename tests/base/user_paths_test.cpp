@@ -1,6 +1,7 @@
 #include "base/user_paths.hpp"
 
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -14,13 +15,12 @@ namespace fs = std::filesystem;
 
 class UserPaths : public ::testing::Test {
   protected:
-    void SetUp() override { fs::create_directories(folder_); }
-    void TearDown() override { fs::remove_all(folder_); }
     [[nodiscard]] fs::path file(const char* name) const {
         std::ofstream(folder_ / name) << "content";
         return folder_ / name;
     }
-    const fs::path folder_ = fs::path(::testing::TempDir()) / ("user_paths." + std::to_string(::getpid()));
+    const test::TemporaryFolder home_;
+    const fs::path folder_ = home_.path();
 };
 
 TEST_F(UserPaths, OnlyARegularFileIsRead) {

@@ -12,9 +12,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace pb::comm {
 namespace {
@@ -101,6 +103,111 @@ TEST(SharedFile, AnAddressOfAnotherFileIsRefused) {
     address = file.address();
     address.descriptor = 1 << 20;
     EXPECT_THROW(SharedFile{address}, Error);
+}
+
+// Blocks that one rank of a node makes and all of them read.
+
+using Block = std::shared_ptr<const std::byte>;
+
+constexpr size_t kBytes = 3000001;
+
+/// What this process holds of memory files, each page divided by the number of processes that have it.
+double shared_file_bytes() {
+    std::ifstream maps("/proc/self/smaps");
+    double kib = 0;
+    bool is_file = false;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find('-') < line.find(' ')) is_file = line.find("memfd:patchbench") != std::string::npos;
+        if (is_file && line.starts_with("Pss:")) kib += std::stod(line.substr(4));
+    }
+    return 1024 * kib;
+}
+
+class NodeBlocksTest : public testing::Test {
+  protected:
+    /// A block of bytes `value`.
+    Block find(const std::string& name, std::byte value, size_t bytes = kBytes) {
+        return blocks.find(name, bytes, [&](std::span<std::byte> block) {
+            EXPECT_EQ(block.size(), bytes);
+            EXPECT_EQ(std::count(block.begin(), block.end(), std::byte{0}), static_cast<ptrdiff_t>(bytes));
+            std::fill(block.begin(), block.end(), value);
+            ++num_filled;
+        });
+    }
+    [[nodiscard]] double filled_by_all() const { return node.sum(num_filled); }
+
+    static bool holds(const Block& block, std::byte value, size_t bytes = kBytes) {
+        return std::all_of(block.get(), block.get() + bytes, [&](std::byte each) { return each == value; });
+    }
+
+    const Communicator world = Communicator::world();
+    const Communicator node = world.node();
+    NodeBlocks blocks{node};
+    int num_filled = 0;
+};
+
+TEST_F(NodeBlocksTest, OneRankMakesABlockAndAllReadIt) {
+    const double before = node.sum(shared_file_bytes());
+    const Block block = find("weights", std::byte{7});
+    EXPECT_TRUE(holds(block, std::byte{7}));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % 4096, 0U);
+    EXPECT_EQ(filled_by_all(), 1);
+    node.barrier();
+    const double taken = node.sum(shared_file_bytes()) - before;
+    EXPECT_NEAR(taken / kBytes, 1, 0.05) << "of all ranks together";
+    node.barrier();
+}
+
+TEST_F(NodeBlocksTest, NamesAndSizesAreToldApart) {
+    const Block first = find("a", std::byte{1}), second = find("b", std::byte{2}), larger = find("a", std::byte{3}, 5);
+    EXPECT_TRUE(holds(first, std::byte{1}));
+    EXPECT_TRUE(holds(second, std::byte{2}));
+    EXPECT_TRUE(holds(larger, std::byte{3}, 5));
+    EXPECT_TRUE(holds(find("b", std::byte{9}), std::byte{2})) << "held here already";
+    EXPECT_EQ(filled_by_all(), 3);
+}
+
+TEST_F(NodeBlocksTest, ABlockStaysAsLongAsAnyRankHoldsIt) {
+    Block block;
+    if (node.is_root()) block = find("weights", std::byte{4});
+    node.barrier();
+    if (!node.is_root()) block = find("weights", std::byte{5});
+    node.barrier();
+    if (node.is_root() && node.size() > 1) {
+        block.reset();  // by the rank that made it
+        block = find("weights", std::byte{6});
+    }
+    EXPECT_TRUE(holds(block, std::byte{4}));
+    EXPECT_EQ(filled_by_all(), 1);
+    block.reset();
+    node.barrier();
+    if (node.is_root()) block = find("weights", std::byte{8});
+    EXPECT_TRUE(!block || holds(block, std::byte{8}));
+    EXPECT_EQ(filled_by_all(), 2);
+}
+
+TEST_F(NodeBlocksTest, ABlockThatOneRankCannotMakeIsMadeByAnother) {
+    Block block;
+    if (node.is_root()) {
+        EXPECT_THROW(block = blocks.find("weights", kBytes, [](auto) { throw OutOfMemory("no more"); }), OutOfMemory);
+    }
+    node.barrier();
+    if (!node.is_root()) block = find("weights", std::byte{2});
+    node.barrier();
+    if (node.is_root()) block = find("weights", std::byte{2});
+    EXPECT_TRUE(holds(block, std::byte{2}));
+    EXPECT_EQ(filled_by_all(), 1);
+}
+
+TEST_F(NodeBlocksTest, MoreThanTheHostHasIsOutOfMemory) {
+    EXPECT_THROW((void)find("weights", std::byte{1}, size_t{1} << 50), OutOfMemory);
+    EXPECT_TRUE(holds(find("weights", std::byte{1}), std::byte{1}));
+}
+
+TEST_F(NodeBlocksTest, ManyBlocksOfARankAreServed) {
+    std::vector<Block> held;
+    for (int i = 0; i < 20; ++i) held.push_back(find(std::to_string(i), static_cast<std::byte>(i), 100));
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(holds(held[static_cast<size_t>(i)], static_cast<std::byte>(i), 100));
 }
 
 }  // namespace

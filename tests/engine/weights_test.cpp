@@ -4,6 +4,7 @@
 #include "support/messages.hpp"
 #include "support/networks.hpp"
 #include "support/state_dict.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"
@@ -372,12 +373,12 @@ TEST(Recognise, RefusesValuesThatCannotBeUsed) {
 
 class WeightsFile : public testing::Test {
   protected:
-    void TearDown() override { std::filesystem::remove(file_); }
     void save(const std::map<std::string, std::string>& metadata) const {
         save_safetensors(test::to_state_dict(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1)), file_,
                          metadata);
     }
-    const std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) / "weights_test.safetensors";
+    const test::TemporaryFolder folder_;
+    const std::filesystem::path file_ = folder_ / "weights.safetensors";
 };
 
 TEST_F(WeightsFile, SaysItsDigestAndTheSigmaItWasTrainedFor) {

@@ -1,15 +1,14 @@
-// What the image tests share: a folder that vanishes, images with known contents, comparison.
+// What the image tests share: images with known contents, comparison.
 #pragma once
 
 #include "image/image_file.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,32 +17,6 @@
 #include <vector>
 
 namespace pb::test {
-
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "image_test.XXXXXX").string();
-        require(::mkdtemp(name.data()) != nullptr, "no temporary folder");
-        path_ = name;
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-    [[nodiscard]] std::vector<std::string> names() const {
-        std::vector<std::string> all;
-        for (const auto& entry : std::filesystem::directory_iterator(path_)) all.push_back(entry.path().filename());
-        std::sort(all.begin(), all.end());
-        return all;
-    }
-
-  private:
-    std::filesystem::path path_;
-};
 
 /// Samples that differ from pixel to pixel and from channel to channel, over the whole range of the type.
 inline image::Image make_pattern(Extent extent, int64_t channels, DType dtype, uint32_t salt = 0) {

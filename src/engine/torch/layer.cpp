@@ -16,9 +16,9 @@
 // ATen chooses a convolution implementation by batch, size and number of threads, so the last bits of results would
 // differ between rank counts. On the CPU every convolution therefore calls oneDNN by name, through the operators of
 // PyTorch's compiler, which fuse the ReLU and the in-place sum into the convolution. Their results were found
-// bit-identical for any batch and any number of threads (tests/engine/torch_engine_test.cpp). Weights are not packed in
-// advance: oneDNN's order of weights depends on the shape of the batch, and its conversion between two such orders is
-// slow. Packing at each call costs 3-5 % at 512 channels; the wrong order costs a factor of four.
+// bit-identical for any batch and any number of threads (tests/engine/torch_denoiser_test.cpp). Weights are not packed
+// in advance: oneDNN's order of weights depends on the shape of the batch, and its conversion between two such orders
+// is slow. Packing at each call costs 3-5 % at 512 channels; the wrong order costs a factor of four.
 namespace pb::engine::torch_engine {
 
 namespace {

@@ -1,5 +1,6 @@
 #include "support/damage.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/state_dict.hpp"
@@ -15,7 +16,10 @@ namespace {
 using namespace std::string_literals;
 using testing::HasSubstr;
 
-std::filesystem::path scratch() { return std::filesystem::path(testing::TempDir()) / "checkpoint_test.safetensors"; }
+std::filesystem::path scratch() {
+    static const test::TemporaryFolder folder;
+    return folder / "checkpoint.safetensors";
+}
 
 std::string with_length(const std::string& header, const std::string& tensors, uint64_t length) {
     std::string bytes;

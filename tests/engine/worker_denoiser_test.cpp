@@ -133,8 +133,8 @@ double share_of_others(const std::vector<float>& a, const std::vector<float>& b)
     return static_cast<double>(others) / static_cast<double>(a.size());
 }
 
-/// The tolerance is that of LibTorch's bf16 (torch_engine_test): 8 bits of mantissa. Were the network computed in fp32
-/// between a rounded input and a rounded output, nearly all values would be those.
+/// The tolerance is that of LibTorch's bf16 (torch_denoiser_test): 8 bits of mantissa. Were the network computed in
+/// fp32 between a rounded input and a rounded output, nearly all values would be those.
 TEST_P(InstalledEngine, ComputesInBf16OrRefusesIt) {
     EngineOptions options = options_of(GetParam());
     options.precision = Precision::bf16;

@@ -1,6 +1,7 @@
 // The readers on files that torch itself wrote (tests/support/make_checkpoints.py), whole and damaged.
 #include "support/damage.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/state_dict.hpp"
@@ -146,15 +147,14 @@ void load_damaged(const std::filesystem::path& file, const std::string& bytes) {
 }
 
 TEST_F(TorchFiles, NeverCrashTheReadersWhenTheyAreCutOrDamaged) {
-    const auto damaged = std::filesystem::path(testing::TempDir()) / "damaged_checkpoint";
+    const test::TemporaryFolder folder;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
         if (!entry.is_regular_file()) continue;
         const std::string whole = test::read_bytes(entry.path());
-        const auto load = [&](const std::string& bytes) { load_damaged(damaged, bytes); };
+        const auto load = [&](const std::string& bytes) { load_damaged(folder / "damaged", bytes); };
         test::for_each_truncation(whole, 150, load);
         test::for_each_damage(whole, 150, load);
     }
-    std::filesystem::remove(damaged);
 }
 
 TEST_F(TorchFiles, WithOneOtherByteInATensorFailTheChecksumOfTheArchive) {
@@ -163,20 +163,20 @@ TEST_F(TorchFiles, WithOneOtherByteInATensorFailTheChecksumOfTheArchive) {
     const size_t place = bytes.find(std::string_view(reinterpret_cast<const char*>(values), sizeof(values)));
     ASSERT_NE(place, std::string::npos);
     bytes[place] ^= 1;
-    const auto damaged = std::filesystem::path(testing::TempDir()) / "checksum_checkpoint";
+    const test::TemporaryFolder folder;
+    const auto damaged = folder / "checkpoint";
     test::write_bytes(damaged, bytes);
     EXPECT_THAT(usage_error([&] { (void)load_checkpoint(damaged); }), HasSubstr("damaged"));
-    std::filesystem::remove(damaged);
 }
 
 TEST_F(TorchFiles, ThatAreCutAreNeverTakenForWhole) {
-    const auto cut = std::filesystem::path(testing::TempDir()) / "cut_checkpoint";
+    const test::TemporaryFolder folder;
+    const auto cut = folder / "checkpoint";
     for (const char* file : {"f32.zip.pth", "f32.legacy.pth", "f32.safetensors"})
         test::for_each_truncation(test::read_bytes(folder_ / file), 100, [&](const std::string& bytes) {
             test::write_bytes(cut, bytes);
             EXPECT_THROW((void)load_checkpoint(cut), UsageError) << file << " cut to " << bytes.size();
         });
-    std::filesystem::remove(cut);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Into how many strips carried rows are cut so that they fit into memory, by arithmetic alone.
 #include "plan/bands.hpp"
+
 #include "plan/context.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"

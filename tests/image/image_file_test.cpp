@@ -1,4 +1,5 @@
 #include "image_support.hpp"
+#include "support/file_size_limit.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 
@@ -208,6 +209,22 @@ TEST(SaveImage, ColoursMultipliedByAlphaNeedATiff) {
         EXPECT_THROW(save_image({image.view(), alpha.view(), &metadata}, folder / name), UsageError) << name;
     EXPECT_TRUE(folder.names().empty());
     EXPECT_NO_THROW(save_image({image.view(), alpha.view(), &metadata}, folder / "a.tif"));
+}
+
+TEST(SaveImage, AFullDiskIsAnErrorAndLeavesNothing) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({200, 200}, 3, DType::u8);
+    for (const std::string name : {"a.png", "a.jpg", "a.tif", "a.npy"}) {
+        const test::FileSizeLimit limit(1000);
+        try {
+            save_image({image.view(), {}, nullptr}, folder / name);
+            ADD_FAILURE() << name;
+        } catch (const Error& error) {
+            EXPECT_THAT(error.what(), HasSubstr(name));
+            EXPECT_THAT(error.what(), HasSubstr("File too large"));
+        }
+    }
+    EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(OpenImage, RefusesWhatIsNoImageFile) {

@@ -2,6 +2,7 @@
 #include "engine/checkpoint/pickle_value.hpp"
 #include "support/damage.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/state_dict.hpp"
@@ -19,7 +20,10 @@ using namespace std::string_literals;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::filesystem::path scratch() { return std::filesystem::path(testing::TempDir()) / "checkpoint_test.pth"; }
+std::filesystem::path scratch() {
+    static const test::TemporaryFolder folder;
+    return folder / "checkpoint.pth";
+}
 
 std::string text(const std::string& word) {
     return "X"s + static_cast<char>(word.size()) + "\0\0\0"s + word;  // BINUNICODE
