@@ -146,8 +146,18 @@ int run_program(const Arguments& arguments) {
     return static_cast<int>(code == ExitCode::ok && !flush_standard_output() ? ExitCode::failed : code);
 }
 
+/// MPI and LibTorch end the process in words of their own where it has been removed.
+void require_current_folder() {
+    std::error_code failure;
+    (void)std::filesystem::current_path(failure);
+    if (failure)
+        throw UsageError("the current folder cannot be used (" + failure.message() +
+                         "): change to one that exists, for example with cd");
+}
+
 int run_and_report(int argc, char** argv) {
     try {
+        require_current_folder();
         Words words(argc, argv);
         return run_program(words.arguments());
     } catch (const Error& error) {  // before MPI: the same error in every process

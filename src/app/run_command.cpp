@@ -36,7 +36,7 @@ ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
     StudyRun study{[&] { return load_study(arguments.study); },
                    [&](const config::Config& config) { return output_folder(arguments, config); }, arguments.record,
                    arguments.max_time_s, arguments.study.trusts_model};
-    study.record.study = arguments.study.file;
+    study.record.inputs = {arguments.study.file};
     return run_study(study, raw);
 }
 

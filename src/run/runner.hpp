@@ -27,9 +27,6 @@ struct PointFiles {
     std::function<void(const PixelView&)> take = {};
 };
 
-/// The pictures that a point may write for the report.
-[[nodiscard]] std::vector<std::filesystem::path> preview_files(const PointFiles& files);
-
 /// Called only on the root.
 using OutputNames = std::function<PointFiles(const plan::Point&)>;
 

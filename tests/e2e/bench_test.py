@@ -100,7 +100,7 @@ class Bench(program.ProgramTest):
     def test_says_how_long_a_point_takes_that_was_given_too_little_time(self):
         """16 windows of 0.3 s a pass; 4 passes, one of them to warm up."""
         result = run('bench', '--engine', 'timed', '--timed-per-window-s', 0.3, '--bounds', 'off', '--batch', 1,
-                     '--max-time', 1, '--out', self.folder / 'out')
+                     '--max-time', 4, '--out', self.folder / 'out')
         self.assertEqual(result.returncode, 5, result.stderr)
         self.assertRegex(result.stderr, r'\[1/1\] .*: interrupted, .*; this point would take about 0:\d\d \(4 passes of about \d')
 

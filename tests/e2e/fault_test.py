@@ -101,6 +101,11 @@ class Faults(program.ProgramTest):
             self.assertEqual(result.returncode, 1)
             self.assertIn('standard output', result.stderr)
 
+    def test_a_current_folder_that_was_removed(self):
+        command = f'mkdir {self.folder}/gone && cd {self.folder}/gone && rmdir ../gone && exec {program.PROGRAM} settings'
+        result = subprocess.run(['bash', '-c', command], capture_output=True, text=True, timeout=60)
+        self.assert_refused(result, 2, 'current folder')
+
     def test_an_output_folder_that_cannot_be_made(self):
         blocker = self.write('blocker', 'a file')
         study = self.write('long.yaml', LONG)

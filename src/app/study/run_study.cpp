@@ -16,6 +16,7 @@
 #include "run/environment.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/image_source.hpp"
+#include "run/pixels/output.hpp"
 #include "run/runner.hpp"
 #include "run/weights_source.hpp"
 
@@ -180,7 +181,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
         if (!world.is_root()) return;
         check_weights(plan);
         options.folder = study.folder(config);
-        options.inputs = inputs_of(plan);
+        options.inputs.merge(inputs_of(plan));
         require_no_input_is_replaced(plan, output_names(options.folder, config.study.save_images), options.inputs);
         record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
         runner.report_to(&record->show_progress(plan));

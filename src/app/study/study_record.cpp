@@ -158,7 +158,6 @@ plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
 StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment)
     : options_(std::move(options)), file_(options_.folder / report::kResultsName) {
     make_folder(options_.folder);
-    options_.inputs.insert(options_.study);
     for (const char* name : {report::kResultsName, "results.csv", "figures.txt", "report.html"})
         for (const fs::path& input : options_.inputs) require_not_input(options_.folder / name, input);
     lock_.emplace(options_.folder);

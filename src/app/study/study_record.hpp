@@ -36,8 +36,7 @@ class FolderLock {
 [[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);
 
 struct RecordOptions {
-    std::filesystem::path study;             // the study's file, which no output may replace; empty: there is none
-    std::set<std::filesystem::path> inputs;  // the files that its points read
+    std::set<std::filesystem::path> inputs;  // files that no output may replace: the study and what its points read
     std::filesystem::path folder;
     bool resume = false;
     bool force = false;

@@ -39,6 +39,8 @@ class Dictionary {
         return value.substr(1, end - 1);
     }
 
+    [[nodiscard]] bool is_list_at(const char* key) const { return value_at(key).starts_with('['); }
+
     [[nodiscard]] bool bool_at(const char* key) const {
         const std::string_view value = value_at(key);
         if (!value.starts_with("True") && !value.starts_with("False")) refuse(key);
@@ -162,6 +164,9 @@ void check_length(const RandomAccessFile& file, const NpyHeader& header) {
 NpyHeader read_npy_header(const RandomAccessFile& file) {
     NpyHeader header;
     const Dictionary dictionary = read_dictionary(file, header.samples_begin);
+    if (dictionary.is_list_at("descr"))
+        file.refuse("its samples are structures of named fields",
+                    "save one field: array['name'], or numpy.lib.recfunctions.structured_to_unstructured(array)");
     const std::string_view descr = dictionary.string_at("descr");
     header.info.dtype = dtype_of(file, descr);
     header.big_endian = descr.front() == '>';

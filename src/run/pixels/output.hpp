@@ -41,6 +41,9 @@ void finish_stream(const Team& team, StreamedSink& output, record::PointTrace& t
 /// a TIFF is the same tiled BigTIFF as that of a streamed output.
 void save_output(const Slab& output, ImageSource& source, const PointFiles& files);
 
+/// The pictures that a point may write for the report.
+[[nodiscard]] std::vector<std::filesystem::path> preview_files(const PointFiles& files);
+
 /// Writes the centre of the image, at most `edge` pixels on a side: the network's input, the output and, if known, the
 /// clean image. 8-bit PNG, values clipped to [0,1]. Call it only on the root. Throws Error when a file cannot be
 /// written.
