@@ -46,12 +46,9 @@ double parse_fail_on(const std::string& text) {
     constexpr std::string_view kPrefix = "slower=";
     const bool fits = text.starts_with(kPrefix) && text.ends_with('%');
     double percent = -1;
-    try {
-        if (fits) config::parse_setting(text.substr(kPrefix.size(), text.size() - kPrefix.size() - 1), percent);
-    } catch (const UsageError&) {
-        percent = -1;
-    }
-    if (!(percent >= 0 && percent < 1e6))
+    const bool is_number =
+        fits && config::reads_as(text.substr(kPrefix.size(), text.size() - kPrefix.size() - 1), percent);
+    if (!is_number || !(percent >= 0 && percent < 1e6))
         throw UsageError("--fail-on " + text + ": write it as slower=3% (a number of percent that is not negative)");
     return percent / 100;
 }

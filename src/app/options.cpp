@@ -24,12 +24,8 @@ std::string find_wrong_value(const std::string& key, const std::string& text, co
         return message.starts_with(named) ? message.substr(named.size()) : message;
     }
     double number = 0;
-    try {
-        config::parse_setting(text, number);
-    } catch (const UsageError&) {
-        return "";  // a word, such as auto
-    }
-    return number >= limits.low && number <= limits.high
+    const bool is_word = !config::reads_as(text, number);  // such as auto
+    return is_word || (number >= limits.low && number <= limits.high)
                ? ""
                : fmt::format("'{}': must lie between {:g} and {:g}", text, limits.low, limits.high);
 }

@@ -4,7 +4,6 @@
 #include "report/tables/text.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -13,13 +12,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>

@@ -12,12 +12,7 @@ namespace pb {
 /// What ended the repetitions of a point.
 enum class StopReason : uint8_t { none, interval, max_reps, max_time };
 
-constexpr auto enum_names(StopReason) {
-    return std::to_array<EnumName<StopReason>>({{StopReason::none, "none"},
-                                                {StopReason::interval, "interval"},
-                                                {StopReason::max_reps, "max_reps"},
-                                                {StopReason::max_time, "max_time"}});
-}
+constexpr auto enum_names(StopReason) { return enumerators<StopReason>(); }
 
 struct StoppingLimits {
     int64_t min_reps = 1;

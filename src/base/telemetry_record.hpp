@@ -14,15 +14,9 @@ namespace pb {
 
 /// Read again and again while the repetitions run.
 enum class Gauge : uint8_t { sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, utilisation_percent };
-inline constexpr size_t kNumGauges = 5;
 
-constexpr auto enum_names(Gauge) {
-    return std::to_array<EnumName<Gauge>>({{Gauge::sm_clock_mhz, "sm_clock_mhz"},
-                                           {Gauge::memory_clock_mhz, "memory_clock_mhz"},
-                                           {Gauge::temperature_c, "temperature_c"},
-                                           {Gauge::power_w, "power_w"},
-                                           {Gauge::utilisation_percent, "utilisation_percent"}});
-}
+constexpr auto enum_names(Gauge) { return enumerators<Gauge>(); }
+inline constexpr size_t kNumGauges = enum_names(Gauge{}).size();
 
 /// One figure for the whole of a point.
 enum class Meter : uint8_t {
@@ -41,23 +35,9 @@ enum class Meter : uint8_t {
     cpu_clock_begin_mhz,  // mean clock of some of its cores, before
     cpu_clock_end_mhz     // and after
 };
-inline constexpr size_t kNumMeters = 13;
 
-constexpr auto enum_names(Meter) {
-    return std::to_array<EnumName<Meter>>({{Meter::observed_s, "observed_s"},
-                                           {Meter::energy_j, "energy_j"},
-                                           {Meter::cpu_energy_j, "cpu_energy_j"},
-                                           {Meter::thermal_s, "thermal_s"},
-                                           {Meter::power_cap_s, "power_cap_s"},
-                                           {Meter::hardware_slowdown_s, "hardware_slowdown_s"},
-                                           {Meter::other_processes, "other_processes"},
-                                           {Meter::own_cpu_s, "own_cpu_s"},
-                                           {Meter::host_cpu_s, "host_cpu_s"},
-                                           {Meter::steal_s, "steal_s"},
-                                           {Meter::cpu_pressure_s, "cpu_pressure_s"},
-                                           {Meter::cpu_clock_begin_mhz, "cpu_clock_begin_mhz"},
-                                           {Meter::cpu_clock_end_mhz, "cpu_clock_end_mhz"}});
-}
+constexpr auto enum_names(Meter) { return enumerators<Meter>(); }
+inline constexpr size_t kNumMeters = enum_names(Meter{}).size();
 
 /// For the schema of results, where the name does not say it all.
 [[nodiscard]] constexpr const char* meaning_of(Meter meter) {

@@ -2,6 +2,7 @@
 // numbers of ranks as "0-3, 7".
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,13 @@ namespace pb {
 
 /// Appends `item` to `list`, with `separator` before it unless it is the first.
 void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
+
+/// Reads the whole of `text` as a number in the form of std::from_chars, nothing before or after it. False when it is
+/// not one or does not fit; `value` is then as before, although a beginning like that of `nano.onnx` is a number.
+[[nodiscard]] bool read_number(std::string_view text, int& value);
+[[nodiscard]] bool read_number(std::string_view text, int64_t& value);
+[[nodiscard]] bool read_number(std::string_view text, uint64_t& value);
+[[nodiscard]] bool read_number(std::string_view text, double& value);
 
 /// "file.cpp:12 in void function()", for errors of a library's calls. A template, because the clang of the fuzzers has
 /// no std::source_location.

@@ -11,7 +11,6 @@
 #include <numeric>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace pb::comm::mpi {
 

@@ -19,16 +19,6 @@ namespace {
     throw UsageError(std::string(key) + " = '" + std::string(text) + "': must be " + expected);
 }
 
-template <class Value>
-bool reads_as(std::string_view text, Value& value) {
-    try {
-        parse_setting(text, value);
-        return true;
-    } catch (const UsageError&) {
-        return false;
-    }
-}
-
 [[noreturn]] void refuse_raw(std::string_view text) {
     refuse("image.raw", text,
            "height x width x channels : type, as 2000x3000x1:u16 (2 or 4 channels: with alpha, more: bands; "

@@ -140,30 +140,17 @@ constexpr auto enum_names(DeviceChoice) {
     return std::to_array<EnumName<DeviceChoice>>(
         {{DeviceChoice::automatic, "auto"}, {DeviceChoice::cpu, "cpu"}, {DeviceChoice::cuda, "cuda"}});
 }
-constexpr auto enum_names(Workload) {
-    return std::to_array<EnumName<Workload>>({{Workload::tiles, "tiles"}, {Workload::whole, "whole"}});
-}
-constexpr auto enum_names(LastBatch) {
-    return std::to_array<EnumName<LastBatch>>({{LastBatch::pad, "pad"}, {LastBatch::ragged, "ragged"}});
-}
-constexpr auto enum_names(SharingRule) {
-    return std::to_array<EnumName<SharingRule>>({{SharingRule::error, "error"}, {SharingRule::allow, "allow"}});
-}
-constexpr auto enum_names(VerifyMode) {
-    return std::to_array<EnumName<VerifyMode>>(
-        {{VerifyMode::probes, "probes"}, {VerifyMode::full, "full"}, {VerifyMode::off, "off"}});
-}
+constexpr auto enum_names(Workload) { return enumerators<Workload>(); }
+constexpr auto enum_names(LastBatch) { return enumerators<LastBatch>(); }
+constexpr auto enum_names(SharingRule) { return enumerators<SharingRule>(); }
+constexpr auto enum_names(VerifyMode) { return enumerators<VerifyMode>(); }
 constexpr auto enum_names(OutputKind) {
     return std::to_array<EnumName<OutputKind>>({{OutputKind::automatic, "auto"},
                                                 {OutputKind::memory, "memory"},
                                                 {OutputKind::file, "file"},
                                                 {OutputKind::checksum, "checksum"}});
 }
-constexpr auto enum_names(Placement) {
-    return std::to_array<EnumName<Placement>>({{Placement::compact, "compact"}, {Placement::scatter, "scatter"}});
-}
-constexpr auto enum_names(Schedule) {
-    return std::to_array<EnumName<Schedule>>({{Schedule::contiguous, "contiguous"}, {Schedule::dynamic, "dynamic"}});
-}
+constexpr auto enum_names(Placement) { return enumerators<Placement>(); }
+constexpr auto enum_names(Schedule) { return enumerators<Schedule>(); }
 
 }  // namespace pb::config

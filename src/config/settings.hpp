@@ -147,7 +147,7 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"replicate", "", "whole: every rank runs its own copy"}, s.replicate);
     v(FieldName{"output", "",
                 "memory; file: written by all ranks, none holds the image; checksum: nothing is kept; auto: file where "
-                "the image takes more than half of a host's memory"},
+                "input and output take more than half of a host's free memory"},
       s.output);
     v(FieldName{"odd_shape", "", "whole: extents that are not multiples of the alignment"}, s.odd_shape);
     v(FieldName{"ranks", "", "how many of the started ranks take part", {1, kMaxCount}}, s.ranks);
@@ -221,8 +221,8 @@ void study_fields(Settings& s, Visitor&& v) {
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
     v(FieldName{"exchange", "",
-                "what carries output between nodes, and border rows between GPUs (halo: exchanged): mpi, or nccl (not "
-                "yet run on any); auto: mpi"},
+                "what carries output between nodes, and border rows between GPUs (halo: exchanged): mpi, or nccl (run on "
+                "one GPU only); auto: mpi"},
       s.exchange);
     v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
       s.watchdog_s);

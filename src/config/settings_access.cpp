@@ -144,49 +144,32 @@ std::vector<std::string> all_keys() {
     return keys;
 }
 
-/// Names that other programs use for a setting.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kSynonyms{{{"precision", "dtype"},
-                                                                                   {"data_type", "dtype"},
-                                                                                   {"model", "network"},
-                                                                                   {"net", "network"},
-                                                                                   {"architecture", "network"},
-                                                                                   {"checkpoint", "weights"},
-                                                                                   {"tile", "patch"},
-                                                                                   {"tile_size", "patch"},
-                                                                                   {"tiles", "patch"},
-                                                                                   {"patch_size", "patch"},
-                                                                                   {"window", "patch"},
-                                                                                   {"batch_size", "batch"},
-                                                                                   {"batchsize", "batch"},
-                                                                                   {"padding", "halo"},
-                                                                                   {"border", "halo"},
-                                                                                   {"context", "halo"},
-                                                                                   {"margin", "halo"},
-                                                                                   {"noise", "image.noise_sigma"},
-                                                                                   {"noise_sigma", "image.noise_sigma"},
-                                                                                   {"noise_level", "sigma"},
-                                                                                   {"gpus", "ranks"},
-                                                                                   {"num_ranks", "ranks"},
-                                                                                   {"processes", "ranks"},
-                                                                                   {"num_threads", "threads"},
-                                                                                   {"backend", "engine"},
-                                                                                   {"memory_format", "layout"},
-                                                                                   {"seed", "image.seed"},
-                                                                                   {"input", "image.path"},
-                                                                                   {"file", "image.path"},
-                                                                                   {"path", "image.path"},
-                                                                                   {"image.file", "image.path"},
-                                                                                   {"width", "image.width"},
-                                                                                   {"height", "image.height"},
-                                                                                   {"repetitions", "stop.min_reps"},
-                                                                                   {"reps", "stop.min_reps"},
-                                                                                   {"iterations", "stop.min_reps"}}};
+/// Names that other programs use for a setting, each between blanks.
+constexpr auto kSynonyms = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"dtype", " precision data_type "},
+    {"network", " model net architecture "},
+    {"weights", " checkpoint "},
+    {"patch", " tile tile_size tiles patch_size window "},
+    {"batch", " batch_size batchsize "},
+    {"halo", " padding border context margin "},
+    {"image.noise_sigma", " noise noise_sigma "},
+    {"sigma", " noise_level "},
+    {"ranks", " gpus num_ranks processes "},
+    {"threads", " num_threads "},
+    {"engine", " backend "},
+    {"layout", " memory_format "},
+    {"image.seed", " seed "},
+    {"image.path", " input file path image.file "},
+    {"image.width", " width "},
+    {"image.height", " height "},
+    {"stop.min_reps", " repetitions reps iterations "},
+});
 
 std::string_view find_synonym(std::string_view key) {
-    const std::string lower = lower_case(key);
-    const auto* found =
-        std::find_if(kSynonyms.begin(), kSynonyms.end(), [&](const auto& each) { return each.first == lower; });
-    return found == kSynonyms.end() ? std::string_view{} : found->second;
+    const std::string word = " " + lower_case(key) + " ";
+    const auto has_word = [&](const auto& each) { return each.second.find(word) != std::string_view::npos; };
+    const auto* found = std::ranges::find_if(kSynonyms, has_word);
+    return found == kSynonyms.end() ? std::string_view{} : found->first;
 }
 
 /// Groups of keys, such as "image".

@@ -29,10 +29,7 @@ void set_by_key(StudySettings& settings, std::string_view key, std::string_view 
 /// Which table of settings.hpp has a setting. work: what a point does; protocol: how it is measured and checked; study:
 /// holds for all points.
 enum class SettingGroup : uint8_t { work, protocol, study };
-constexpr auto enum_names(SettingGroup) {
-    return std::to_array<EnumName<SettingGroup>>(
-        {{SettingGroup::work, "work"}, {SettingGroup::protocol, "protocol"}, {SettingGroup::study, "study"}});
-}
+constexpr auto enum_names(SettingGroup) { return enumerators<SettingGroup>(); }
 
 /// What `--help` and `patchbench settings` say of a setting.
 struct SettingHelp {

@@ -2,8 +2,6 @@
 
 #include "base/text.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "config/text.hpp"
 
+#include "base/text.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
@@ -23,17 +25,6 @@ constexpr EnumName<HaloKind> kHaloWords[] = {{HaloKind::exact, "exact"},
                                              {HaloKind::carried, "carried"},
                                              {HaloKind::exchanged, "exchanged"},
                                              {HaloKind::automatic, "auto"}};
-
-/// The whole of `text` as a number, nothing before or after it. False when it is not one or does not fit; `value` is
-/// then as before, although a beginning like that of `nano.onnx` is a number.
-template <class Number>
-bool read_number(std::string_view text, Number& value) {
-    Number number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size()) return false;
-    value = number;
-    return true;
-}
 
 /// "0.1", or a quotient as "25/255"; both parts and the result are finite.
 bool read_real(std::string_view text, double& value) {

@@ -26,6 +26,19 @@ void parse_setting(std::string_view text, E& value) {
     value = parse_enum<E>(text);
 }
 
+/// Whether `text` is a value, which `value` then holds. Otherwise `value` is as before.
+template <class Value>
+[[nodiscard]] bool reads_as(std::string_view text, Value& value) {
+    try {
+        Value read = value;
+        parse_setting(text, read);
+        value = std::move(read);
+        return true;
+    } catch (const UsageError&) {
+        return false;
+    }
+}
+
 /// What `parse_setting` takes, for `--help`: "N | auto"; N is a whole number, X a number.
 [[nodiscard]] std::string value_shape(const std::string& value);
 std::string value_shape(const char* value) = delete;

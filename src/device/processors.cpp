@@ -1,5 +1,6 @@
 #include "device/processors.hpp"
 
+#include "base/text.hpp"
 #include "device/host_memory.hpp"
 #include "device/kernel_text.hpp"
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -26,12 +26,6 @@ namespace pb::device {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<int> parse_number(const std::string& text) {
-    int number = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && rest == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 std::vector<int> read_processors(const fs::path& file) {
     std::string line;
@@ -98,10 +92,10 @@ std::vector<int> parse_processors(const std::string& text) {
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
         const size_t dash = part.find('-');
-        const auto begin = parse_number(part.substr(0, dash));
-        const auto end = dash == std::string::npos ? begin : parse_number(part.substr(dash + 1));
-        if (!begin || !end || *begin < 0 || *end > kMost) return {};
-        for (int processor = *begin; processor <= *end; ++processor) processors.push_back(processor);
+        const std::string last = dash == std::string::npos ? part : part.substr(dash + 1);
+        int begin = 0, end = 0;
+        if (!read_number(part.substr(0, dash), begin) || !read_number(last, end) || begin < 0 || end > kMost) return {};
+        for (int processor = begin; processor <= end; ++processor) processors.push_back(processor);
     }
     return processors;
 }

@@ -12,7 +12,6 @@
 #include <array>
 #include <cctype>
 #include <limits>
-#include <string>
 #include <string_view>
 #include <utility>
 

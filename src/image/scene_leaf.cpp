@@ -3,7 +3,6 @@
 #include "image/portable_math.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace pb::image {
 namespace {

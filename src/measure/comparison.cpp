@@ -1,7 +1,5 @@
 #include "measure/comparison.hpp"
 
-#include "base/statistics.hpp"
-
 #include "patchbench/base/error.hpp"
 
 #include <boost/math/distributions/non_central_t.hpp>

@@ -1,6 +1,5 @@
 #include "measure/summary.hpp"
 
-#include "base/statistics.hpp"
 #include "config/text.hpp"
 #include "measure/roofline.hpp"
 #include "measure/trace_figures.hpp"

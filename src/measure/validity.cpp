@@ -20,9 +20,9 @@ std::string advice(record::PointStatus status) {
         case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
         case record::PointStatus::skipped:
-            return "skipped; run again with --resume";
+            return "skipped; a study goes on with run --resume";
         case record::PointStatus::interrupted:
-            return "interrupted; run again with --resume";
+            return "interrupted; a study goes on with run --resume";
         case record::PointStatus::refused:
             return "refused";
         default:

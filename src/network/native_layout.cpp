@@ -1,7 +1,5 @@
 #include "network/native_layout.hpp"
 
-#include "network/graph_facts.hpp"
-
 #include <algorithm>
 #include <functional>
 

@@ -1,12 +1,12 @@
 #include "patchbench/network/network_card.hpp"
 
+#include "base/text.hpp"
 #include "network/graph_text.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
 
 namespace pb::network {
 
@@ -21,15 +21,9 @@ constexpr double kLargestRange = 1e9;
     throw UsageError(fmt::format("{}: '{}' is not {}", name, text, expected));
 }
 
-template <class Number>
-bool read_card_number(std::string_view text, Number& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size();
-}
-
 int64_t parse_pixels(std::string_view name, std::string_view text, int64_t least) {
     int64_t value = 0;
-    if (!read_card_number(text, value) || value < least || value > kMostPixels)
+    if (!read_number(text, value) || value < least || value > kMostPixels)
         refuse_value(name, text, fmt::format("a whole number from {} to {}", least, kMostPixels));
     return value;
 }
@@ -41,7 +35,7 @@ std::optional<int64_t> parse_distance(std::string_view name, std::string_view te
 
 double parse_range(std::string_view name, std::string_view text) {
     double value = 0;
-    if (!read_card_number(text, value) || !(value > 0 && value <= kLargestRange))
+    if (!read_number(text, value) || !(value > 0 && value <= kLargestRange))
         refuse_value(name, text, "a number above 0");
     return value;
 }

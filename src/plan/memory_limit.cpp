@@ -1,7 +1,6 @@
 #include "plan/memory_limit.hpp"
 
 #include "config/text.hpp"
-#include "network/native_layout.hpp"
 #include "plan/bands.hpp"
 #include "plan/prediction.hpp"
 

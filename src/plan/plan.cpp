@@ -9,8 +9,6 @@
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -149,7 +149,7 @@ void note_idle_ranks(Point& point, const char* share);
 /// with engine `timed` "simulated-dncnn-p256-h20-b4-fp32", with another than `torch` "dncnn-native-p256-h20-b4-fp32".
 /// Points that differ only in other settings have the same label.
 [[nodiscard]] std::string label_of(const Point& point);
-/// The halo in pixels, "carried", "exchanged", or "auto" while it is open.
+/// The halo in pixels, "carried", "exchanged"; the setting's word, such as "auto", while it is open.
 [[nodiscard]] std::string halo_text(const Point& point);
 /// What the engine adds to the label, "-onnxruntime"; empty for torch and for simulated devices.
 [[nodiscard]] std::string engine_part(const Point& point);

@@ -163,7 +163,11 @@ std::string engine_part(const Point& point) {
 std::string halo_text(const Point& point) {
     if (is_carried(point)) return "carried";
     if (is_exchanged(point)) return "exchanged";
-    return point.halo ? std::to_string(*point.halo) : "auto";
+    const config::HaloSetting& asked = point.settings.halo;
+    const bool is_number = asked.kind == config::HaloSetting::Kind::pixels;
+    return point.halo  ? std::to_string(*point.halo)
+           : is_number ? std::to_string(asked.pixels)
+                       : config::format_setting(asked);
 }
 
 std::string label_of(const Point& point) {

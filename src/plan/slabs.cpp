@@ -1,6 +1,5 @@
 #include "plan/slabs.hpp"
 
-#include "network/parts/exchanged_slab.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
 

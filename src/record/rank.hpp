@@ -16,7 +16,7 @@
 namespace pb::record {
 
 /// The best rates that a rank's device and host reach, measured in the same run as the figures that they are compared
-/// with. A value is absent when it was not or could not be measured. The table below defines names, units and order.
+/// with. A value is absent when it was not or could not be measured.
 enum class Bound : uint8_t {
     matmul_tflops,         // matrix product in the precision of the point
     conv_tflops,           // 3x3 convolution of 64 channels, channels_last, in the precision of the point
@@ -25,16 +25,9 @@ enum class Bound : uint8_t {
     d2h_gb_per_s,          // device to pinned host memory
     host_copy_gb_per_s     // within the host's memory by one thread, read and written bytes
 };
-inline constexpr size_t kNumBounds = 6;
 
-constexpr auto enum_names(Bound) {
-    return std::to_array<EnumName<Bound>>({{Bound::matmul_tflops, "matmul_tflops"},
-                                           {Bound::conv_tflops, "conv_tflops"},
-                                           {Bound::device_copy_gb_per_s, "device_copy_gb_per_s"},
-                                           {Bound::h2d_gb_per_s, "h2d_gb_per_s"},
-                                           {Bound::d2h_gb_per_s, "d2h_gb_per_s"},
-                                           {Bound::host_copy_gb_per_s, "host_copy_gb_per_s"}});
-}
+constexpr auto enum_names(Bound) { return enumerators<Bound>(); }
+inline constexpr size_t kNumBounds = enum_names(Bound{}).size();
 
 struct BoundsRecord {
     std::array<std::optional<double>, kNumBounds> rates;
@@ -53,20 +46,10 @@ void fields(V& v, B& bounds) {
 
 /// The stages of the work, in the order in which they process a pixel.
 enum class Stage : uint8_t { read, noise, gather, h2d, forward, d2h, scatter, exchange, write };
-inline constexpr size_t kNumStages = 9;
-using StageSeconds = std::array<double, kNumStages>;
 
-constexpr auto enum_names(Stage) {
-    return std::to_array<EnumName<Stage>>({{Stage::read, "read"},
-                                           {Stage::noise, "noise"},
-                                           {Stage::gather, "gather"},
-                                           {Stage::h2d, "h2d"},
-                                           {Stage::forward, "forward"},
-                                           {Stage::d2h, "d2h"},
-                                           {Stage::scatter, "scatter"},
-                                           {Stage::exchange, "exchange"},
-                                           {Stage::write, "write"}});
-}
+constexpr auto enum_names(Stage) { return enumerators<Stage>(); }
+inline constexpr size_t kNumStages = enum_names(Stage{}).size();
+using StageSeconds = std::array<double, kNumStages>;
 
 /// The memory of one rank during the timed repetitions of a point, in bytes.
 struct RankMemory {

@@ -69,11 +69,7 @@ struct Verification {
     std::vector<SeamRegion> seam_map;  // seam_error is the maximum over these regions
 };
 
-constexpr auto enum_names(Verification::Outcome) {
-    return std::to_array<EnumName<Verification::Outcome>>({{Verification::Outcome::passed, "passed"},
-                                                           {Verification::Outcome::failed, "failed"},
-                                                           {Verification::Outcome::off, "off"}});
-}
+constexpr auto enum_names(Verification::Outcome) { return enumerators<Verification::Outcome>(); }
 
 template <class V, Like<Verification> T>
 void fields(V& v, T& verification) {

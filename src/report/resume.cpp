@@ -12,10 +12,11 @@ namespace pb::report {
 namespace {
 
 /// True for ok, oom and index_limit: measuring again would give the same result. Points with failed, interrupted or
-/// skipped run again.
-bool is_finished(record::PointStatus status) {
-    return status == record::PointStatus::ok || status == record::PointStatus::oom ||
-           status == record::PointStatus::index_limit;
+/// skipped run again, and those whose output was wrong.
+bool is_finished(const measure::Summary& point) {
+    return point.verification != record::Verification::Outcome::failed &&
+           (point.status == record::PointStatus::ok || point.status == record::PointStatus::oom ||
+            point.status == record::PointStatus::index_limit);
 }
 
 class Matching {
@@ -28,7 +29,7 @@ class Matching {
     Resumption run() {
         resumption_.lines.push_back(former_.sessions.front().json);
         for (const auto& point : former_.points)
-            if (is_finished(point.summary.status)) keep(point);
+            if (is_finished(point.summary)) keep(point);
         if (!repeated_.empty())
             throw UsageError(former_.file.string() + " holds the finished point " + repeated_ +
                              " more often than this study has it: take the line that repeats it out, or choose another "

@@ -1,6 +1,5 @@
 #include "run/environment.hpp"
 
-#include "comm/communicator.hpp"
 #include "comm/metric_reduction.hpp"
 #include "run/agreement.hpp"
 #include "run/build_info.hpp"

@@ -19,8 +19,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <optional>
 #include <utility>
 
 namespace pb::run {

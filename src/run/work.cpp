@@ -4,8 +4,6 @@
 #include "plan/memory_limit.hpp"
 #include "plan/slabs.hpp"
 
-#include <algorithm>
-#include <memory>
 #include <utility>
 
 namespace pb::run {

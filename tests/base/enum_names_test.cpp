@@ -7,6 +7,16 @@
 namespace pb {
 namespace {
 
+enum class Size : uint8_t { small, very_large };
+constexpr auto enum_names(Size) { return enumerators<Size>(); }
+
+TEST(Enums, HaveTheNamesThatTheProgramGivesThem) {
+    EXPECT_EQ(names_of<Size>(), "small | very_large");
+    EXPECT_EQ(name_of(Size::very_large), "very_large");
+    EXPECT_EQ(name_of(static_cast<Size>(2)), "?");
+    EXPECT_EQ(parse_enum<Size>("small"), Size::small);
+}
+
 TEST(Enums, ParseListsTheNames) {
     EXPECT_EQ(parse_enum<Layout>("contiguous"), Layout::contiguous);
     try {

@@ -15,6 +15,24 @@ TEST(WithoutControls, ATextDoesNotSteerTheTerminal) {
     EXPECT_FALSE(has_controls("~ä b"));
 }
 
+TEST(ReadNumber, TakesTheWholeTextOrLeavesTheValue) {
+    double real = 7;
+    for (const char* text : {"", " 1", "1 ", "16x", "0x10", "+1", "nano", "1e999"}) {
+        EXPECT_FALSE(read_number(text, real)) << text;
+        EXPECT_EQ(real, 7);
+    }
+    EXPECT_TRUE(read_number("-2.5e-1", real));
+    EXPECT_EQ(real, -0.25);
+    int64_t whole = 7;
+    EXPECT_FALSE(read_number("9223372036854775808", whole));
+    EXPECT_FALSE(read_number("1.5", whole));
+    EXPECT_EQ(whole, 7);
+    EXPECT_TRUE(read_number("-9223372036854775808", whole));
+    uint64_t count = 7;
+    EXPECT_FALSE(read_number("-1", count));
+    EXPECT_TRUE(read_number("18446744073709551615", count));
+}
+
 TEST(Suggest, AChangedLetterIsOneStep) {
     EXPECT_EQ(edit_distance("halo", "hale"), 1U);
     EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);

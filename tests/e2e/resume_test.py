@@ -142,6 +142,15 @@ class Killed(ResumeTest):
         self.assert_refused(self.go('--resume'), 2, 'results.jsonl:2: ')
         self.assertEqual(self.file.read_text(), before)
 
+    def test_wrong_pixels_are_measured_again(self):
+        study = self.write('one.yaml', ONE)
+        environment = {**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1+'}
+        wrong = run('run', study, '--out', self.out, env=environment)
+        self.assertEqual(wrong.returncode, 3, wrong.stdout)
+        right = self.go('--resume', study=study)
+        self.assertEqual(right.returncode, 0, right.stdout)
+        self.assertEqual([point['verification']['outcome'] for point in self.points()], ['passed'])
+
     def test_failed_points_run_again(self):
         expected = self.undisturbed()
         self.damage('"status":"ok"', '"status":"failed"')

@@ -123,6 +123,13 @@ class Study(program.ProgramTest):
             self.assertIn('dncnn', result.stdout)
         self.assertFalse((self.folder / 'none').exists())
 
+    def test_a_plan_says_that_weights_are_missing(self):
+        study = self.write('one.yaml', 'patch: 16\nimage: {height: 32, width: 32}\n')
+        planned = run('plan', study, '--set', 'weights=none.pth')
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertRegex(planned.stdout, r'planned as the published network; `run` would\s+end:[^`]*none\.pth')
+        self.assertNotIn('would end', run('plan', study, '--set', 'weights=seed:1').stdout)
+
     def test_out_of_memory_is_a_status_and_the_next_point_runs(self):
         study = self.write('tiny.yaml', STUDY + 'groups: [{memory_limit_mib: 3}, {memory_limit_mib: 0}]\n')
         result = run('run', study, '--out', self.folder / 'out', ranks=2)

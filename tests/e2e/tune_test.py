@@ -144,6 +144,14 @@ class Config(program.ProgramTest):
         result = self.denoise(small + 'patch: 30\n', '--patch', 32)
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_says_what_the_samples_mean_and_the_noise_level(self):
+        photo = self.write('photo.png', program.png(40, 30))
+        config = self.write('tuned.yaml', 'network: dncnn\nweights: seed:1\nhalo: 8\nsigma: 0.2\nimage.range: "0:200"\n')
+        arguments = ('denoise', photo, self.folder / 'out.png', '--device', 'cpu', '--allow-untrained', '--config', config)
+        self.assertIn('range 0:200, sigma 40 in its units (0.2 of it)', run(*arguments).stdout)
+        result = run(*arguments, '--sigma', 30, '--range', '0:100')
+        self.assertIn('range 0:100, sigma 30 in its units (0.3 of it)', result.stdout)
+
     def test_is_one_point_without_mistakes(self):
         self.assert_refused(self.denoise('patch: [32, 64]\n'), 2, 'tuned.yaml', 'several points')
         self.assert_refused(self.denoise('groups: [{patch: 32}]\n'), 2, 'tuned.yaml', 'several points')

@@ -167,7 +167,8 @@ TEST(Plan, ErrorsNameThePointAndTheKey) {
     EXPECT_THAT(refusal_of(settings), HasSubstr("patch = 100"));
     settings.patch = 64;
     settings.halo = {config::HaloSetting::Kind::pixels, 20};
-    EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("halo = 20 px"), HasSubstr("16 and 24")));
+    EXPECT_THAT(refusal_of(settings),
+                AllOf(HasSubstr("point 0 (drunet-p64-h20-b"), HasSubstr("halo = 20 px"), HasSubstr("16 and 24")));
     settings = small_point();
     settings.ranks.count = 8;
     EXPECT_THAT(refusal_of(settings, make_local_topology(4)),

@@ -63,6 +63,15 @@ TEST(Resumption, FinishedPointsAreKeptAndOthersRunAgain) {
                 ElementsAre("study", R"({"type":"point","index":0})", R"({"type":"point","index":2})"));
 }
 
+TEST(Resumption, APointWhoseOutputWasWrongRunsAgain) {
+    const plan::Plan plan = plan_of({planned(0, 1), planned(1, 2)});
+    RecordedPoint wrong = recorded(plan.points[0], record::PointStatus::ok);
+    wrong.summary.verification = record::Verification::Outcome::failed;
+    RecordedPoint right = recorded(plan.points[1], record::PointStatus::ok);
+    right.summary.verification = record::Verification::Outcome::passed;
+    EXPECT_THAT(make_resumption(former({wrong, right}), plan).finished, ElementsAre(false, true));
+}
+
 TEST(Resumption, EqualPointsAreCountedOneByOne) {
     const plan::Plan plan = plan_of({planned(0, 1), planned(1, 1), planned(2, 1)});
     const auto resumption = make_resumption(

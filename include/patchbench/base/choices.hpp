@@ -23,18 +23,7 @@ enum class EngineKind : uint8_t {
     python
 };
 
-constexpr auto enum_names(EngineKind) {
-    return std::to_array<EnumName<EngineKind>>({{EngineKind::torch, "torch"},
-                                                {EngineKind::native, "native"},
-                                                {EngineKind::reference, "reference"},
-                                                {EngineKind::timed, "timed"},
-                                                {EngineKind::onnxruntime, "onnxruntime"},
-                                                {EngineKind::openvino, "openvino"},
-                                                {EngineKind::pytorch, "pytorch"},
-                                                {EngineKind::tensorflow, "tensorflow"},
-                                                {EngineKind::jax, "jax"},
-                                                {EngineKind::python, "python"}});
-}
+constexpr auto enum_names(EngineKind) { return enumerators<EngineKind>(); }
 
 /// Whether the engine runs in a process of its own beside the rank.
 [[nodiscard]] constexpr bool has_own_process(EngineKind engine) { return engine >= EngineKind::onnxruntime; }
@@ -45,10 +34,7 @@ constexpr auto enum_names(EngineKind) {
 /// alignment. error: refuse.
 enum class OddShape : uint8_t { split, pad, error };
 
-constexpr auto enum_names(OddShape) {
-    return std::to_array<EnumName<OddShape>>(
-        {{OddShape::split, "split"}, {OddShape::pad, "pad"}, {OddShape::error, "error"}});
-}
+constexpr auto enum_names(OddShape) { return enumerators<OddShape>(); }
 
 /// Whether a layer's bias, ReLU and sum are computed inside its convolution on a GPU.
 enum class FusionKind : uint8_t { automatic, on, off };

@@ -16,8 +16,6 @@ struct DeviceId {
     friend constexpr bool operator==(const DeviceId&, const DeviceId&) = default;
 };
 
-constexpr auto enum_names(DeviceKind) {
-    return std::to_array<EnumName<DeviceKind>>({{DeviceKind::cpu, "cpu"}, {DeviceKind::cuda, "cuda"}});
-}
+constexpr auto enum_names(DeviceKind) { return enumerators<DeviceKind>(); }
 
 }  // namespace pb

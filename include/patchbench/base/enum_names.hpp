@@ -11,9 +11,31 @@
 
 namespace pb {
 
-/// An enumeration lists its names beside it: `constexpr auto enum_names(E)` returns a `std::to_array<EnumName<E>>`.
+/// An enumeration has its names beside it: `constexpr auto enum_names(E)` returns `enumerators<E>()`, or a
+/// `std::to_array<EnumName<E>>` where users read other words.
 template <class E>
 using EnumName = std::pair<E, std::string_view>;
+
+/// What the program calls the enumerator `value`; empty when it has no enumerator of that value. GCC and Clang write it
+/// into the name of this function: "[with auto value = pb::Layout::contiguous; ..", "(pb::Layout)2" without a name.
+template <auto value>
+[[nodiscard]] consteval std::string_view spelling() {
+    constexpr std::string_view begin = "value = ";
+    std::string_view name = __PRETTY_FUNCTION__;
+    name.remove_prefix(name.find(begin) + begin.size());
+    name = name.substr(0, name.find_first_of(";]"));
+    return name.starts_with('(') ? "" : name.substr(name.rfind(':') + 1);
+}
+
+/// The enumerators of `E` and what the program calls them. They count from 0.
+template <class E, int... values>
+[[nodiscard]] consteval auto enumerators() {
+    constexpr int next = sizeof...(values);
+    if constexpr (spelling<static_cast<E>(next)>().empty())
+        return std::array{EnumName<E>(static_cast<E>(values), spelling<static_cast<E>(values)>())...};
+    else
+        return enumerators<E, values..., next>();
+}
 
 template <class E>
 concept NamedEnum = requires {
@@ -43,25 +65,10 @@ template <NamedEnum E>
     throw UsageError("'" + std::string(name) + "' is none of: " + names_of<E>());
 }
 
-constexpr auto enum_names(DType) {
-    return std::to_array<EnumName<DType>>({{DType::u8, "u8"},
-                                           {DType::u16, "u16"},
-                                           {DType::f16, "f16"},
-                                           {DType::bf16, "bf16"},
-                                           {DType::f32, "f32"},
-                                           {DType::f64, "f64"},
-                                           {DType::i16, "i16"},
-                                           {DType::u32, "u32"}});
-}
+constexpr auto enum_names(DType) { return enumerators<DType>(); }
 
-constexpr auto enum_names(Precision) {
-    return std::to_array<EnumName<Precision>>(
-        {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}, {Precision::fp16, "fp16"}});
-}
+constexpr auto enum_names(Precision) { return enumerators<Precision>(); }
 
-constexpr auto enum_names(Layout) {
-    return std::to_array<EnumName<Layout>>(
-        {{Layout::channels_last, "channels_last"}, {Layout::contiguous, "contiguous"}});
-}
+constexpr auto enum_names(Layout) { return enumerators<Layout>(); }
 
 }  // namespace pb

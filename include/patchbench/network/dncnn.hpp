@@ -19,10 +19,7 @@ enum class DncnnResidual : uint8_t {
     subtract  // KAIR: input - convolution
 };
 
-constexpr auto enum_names(DncnnResidual) {
-    return std::to_array<EnumName<DncnnResidual>>(
-        {{DncnnResidual::none, "none"}, {DncnnResidual::add, "add"}, {DncnnResidual::subtract, "subtract"}});
-}
+constexpr auto enum_names(DncnnResidual) { return enumerators<DncnnResidual>(); }
 
 /// Members as Note [A network's page] in network_shape.hpp says.
 struct DncnnShape {

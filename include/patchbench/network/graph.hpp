@@ -26,17 +26,7 @@ enum class OperationKind : uint8_t {
     upsample      // nearest neighbour: doubles both extents
 };
 
-constexpr auto enum_names(OperationKind) {
-    return std::to_array<EnumName<OperationKind>>({{OperationKind::input, "input"},
-                                                   {OperationKind::convolution, "convolution"},
-                                                   {OperationKind::transposed_convolution, "transposed_convolution"},
-                                                   {OperationKind::relu, "relu"},
-                                                   {OperationKind::add, "add"},
-                                                   {OperationKind::subtract, "subtract"},
-                                                   {OperationKind::concatenate, "concatenate"},
-                                                   {OperationKind::max_pool, "max_pool"},
-                                                   {OperationKind::upsample, "upsample"}});
-}
+constexpr auto enum_names(OperationKind) { return enumerators<OperationKind>(); }
 
 /// Kernel, stride and names of a convolution. Padding follows from the kernel: one pixel of zeros around for 3x3, none
 /// for 2x2 (stride 2 only) and 1x1.

@@ -22,10 +22,7 @@ enum class SigmaInput : uint8_t {
     input     // a second input
 };
 
-constexpr auto enum_names(SigmaInput) {
-    return std::to_array<EnumName<SigmaInput>>(
-        {{SigmaInput::none, "none"}, {SigmaInput::channel, "channel"}, {SigmaInput::input, "input"}});
-}
+constexpr auto enum_names(SigmaInput) { return enumerators<SigmaInput>(); }
 
 struct NetworkCard {
     int64_t channels = 3;  // of the image, in and out: 1 or 3

@@ -81,6 +81,16 @@ void add_compress(CLI::App& command, std::optional<image::Compression>& compress
         ->check(readable(parse_compression));
 }
 
+/// Of the image only what its samples mean: another image is denoised.
+bool is_taken(std::string_view key) {
+    return !key.starts_with("image.") || key == "image.range" || key == "image.nodata";
+}
+
+/// `sigma` of a study, a share of the range, in the words of --sigma.
+std::string share_of_range(const std::string& sigma) {
+    return sigma == "auto" || sigma.find('/') != std::string::npos ? sigma : sigma + "/1";
+}
+
 }  // namespace
 
 config::PointSettings denoise_defaults() {
@@ -133,12 +143,15 @@ config::PointSettings settings_from(const DenoiseArguments& arguments) {
 }
 
 void take_config(const CLI::App& command, DenoiseArguments& arguments) {
-    for (const config::Assignment& stated : config::load_stated(arguments.config))
+    for (const config::Assignment& stated : config::load_stated(arguments.config)) {
+        if (stated.key == "sigma" && command.count("--sigma") == 0)
+            arguments.sigma = share_of_range(stated.values.front().text);
         for (const SettingOption& each : kSettingOptions) {
-            if (each.key != stated.key || stated.key.starts_with("image.") || command.count(each.option) > 0) continue;
+            if (each.key != stated.key || !is_taken(stated.key) || command.count(each.option) > 0) continue;
             config::set_at(arguments.settings, stated.key, stated.values.front());
             if (stated.key == "network") arguments.names_network = true;
         }
+    }
 }
 
 void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
@@ -160,7 +173,8 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
             "samples' units; auto: estimated, by the median absolute deviation of wavelet coefficients (default: auto)")
         ->type_name("X | X/Y | auto");
     command.add_option("--config", a.config,
-                       "file of settings, as `tune` writes; what is given as an option wins, its image is not taken");
+                       "file of settings, as `tune` writes; what is given as an option wins; of its image only range "
+                       "and nodata are taken");
     for (const SettingOption& each : kSettingOptions)
         add_setting(command, each.option, each.key, a.settings, each.more, each.limits);
     command

@@ -1,7 +1,6 @@
 #include "app/denoise/images.hpp"
 
 #include "app/denoise/band_output.hpp"
-#include "app/denoise/image_passes.hpp"
 #include "app/denoise/noise_level.hpp"
 #include "app/denoise/stack.hpp"
 #include "base/noise_level.hpp"

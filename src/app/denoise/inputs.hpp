@@ -15,16 +15,7 @@ namespace pb::app {
 /// The type of the output files. `same`: that of the input, or what the name of the output says.
 enum class OutputFormat : uint8_t { same, png, jpg, webp, bmp, tif, npy, raw };
 
-constexpr auto enum_names(OutputFormat) {
-    return std::to_array<EnumName<OutputFormat>>({{OutputFormat::same, "same"},
-                                                  {OutputFormat::png, "png"},
-                                                  {OutputFormat::jpg, "jpg"},
-                                                  {OutputFormat::webp, "webp"},
-                                                  {OutputFormat::bmp, "bmp"},
-                                                  {OutputFormat::tif, "tif"},
-                                                  {OutputFormat::npy, "npy"},
-                                                  {OutputFormat::raw, "raw"}});
-}
+constexpr auto enum_names(OutputFormat) { return enumerators<OutputFormat>(); }
 
 struct DenoiseJob {
     std::filesystem::path input;

@@ -16,12 +16,8 @@ namespace pb::app {
 NoiseLevel parse_sigma(const std::string& text, bool has_range) {
     const bool in_units = has_range && text.find('/') == std::string::npos;
     double level = -1;
-    try {
-        config::parse_setting(text, level);
-    } catch (const UsageError&) {
-        level = -1;
-    }
-    if (in_units ? level > 0 : level >= kSmallestSigma && level <= 1) return {level, in_units};
+    const bool is_number = config::reads_as(text, level);
+    if (is_number && (in_units ? level > 0 : level >= kSmallestSigma && level <= 1)) return {level, in_units};
     throw UsageError(fmt::format(
         "--sigma {}: must be a noise level {}", text,
         in_units    ? "in the samples' units, as --range is, or auto"

@@ -1,6 +1,5 @@
 #include "app/study/progress.hpp"
 
-#include "app/terminal.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 #include "app/study/run_study.hpp"
 
 #include "app/brought_networks.hpp"
-#include "app/options.hpp"
 #include "app/session.hpp"
 #include "app/terminal.hpp"
 #include "base/text.hpp"
@@ -51,14 +50,51 @@ void read_measured_calls(config::Config& config) {
     }
 }
 
+namespace {
+
+/// Tells weights apart.
+std::string weights_key(const plan::Point& point) {
+    return fmt::format("{}\n{}\n{}", config::format_setting(point.settings.network), point.settings.weights,
+                       point.source.channels);
+}
+
+bool reads_weights(const plan::Point& point) {
+    return point.refusal.empty() && !plan::is_simulated(point) && !point.settings.weights.starts_with("seed:");
+}
+
+/// Why the weights of a point cannot be read; empty when they can.
+std::string weights_obstacle(const plan::Point& point, run::WeightsCache& weights) {
+    try {
+        (void)weights.find(point.settings, point.source.channels);
+        return "";
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+}
+
+void note_missing_weights(plan::Plan& plan, run::WeightsCache& weights) {
+    std::map<std::string, std::string> obstacles;
+    for (plan::Point& point : plan.points) {
+        if (!reads_weights(point)) continue;
+        const auto [known, is_new] = obstacles.try_emplace(weights_key(point));
+        if (is_new) known->second = weights_obstacle(point, weights);
+        if (!known->second.empty())
+            point.notes.push_back("planned as the published network; `run` would end: " + known->second);
+    }
+}
+
+}  // namespace
+
 plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model) {
     settle_networks(points_of(config), trusts_model);
     run::WeightsCache weights;
     plan::Topology topology = plan::make_local_topology(ranks);
     for (plan::RankPlace& place : topology.ranks) place.multiplies_bf16 = engine::native_multiplies_bf16();
-    return plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
+    plan::Plan plan = plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
         return weights.shape_of(settings, channels);
     });
+    note_missing_weights(plan, weights);
+    return plan;
 }
 
 namespace {
@@ -80,12 +116,8 @@ config::DeviceChoice common_device(const config::Config& config) {
 void check_weights(const plan::Plan& plan) {
     std::set<std::string> seen;
     for (const plan::Point& point : plan.points) {
-        if (!point.refusal.empty() || plan::is_simulated(point)) continue;
-        const auto& settings = point.settings;
-        const std::string key =
-            fmt::format("{}{}{}", config::format_setting(settings.network), settings.weights, point.source.channels);
-        if (seen.insert(key).second && !settings.weights.starts_with("seed:"))
-            (void)run::find_weights(settings, point.source.channels);
+        if (reads_weights(point) && seen.insert(weights_key(point)).second)
+            (void)run::find_weights(point.settings, point.source.channels);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "measure/summary.hpp"
 #include "report/environment_differences.hpp"
 #include "report/html/page.hpp"
-#include "report/results/results_file.hpp"
 #include "report/results_figures.hpp"
 #include "report/resume.hpp"
 #include "report/tables/tables.hpp"

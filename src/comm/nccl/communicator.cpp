@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "device/cuda/check.hpp"
 
-#include "patchbench/base/error.hpp"
 #include "patchbench/device/device.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,5 @@
 #include "comm/rows/staged_channel.hpp"
 
-#include "comm/rows/transfer_channel.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstring>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 

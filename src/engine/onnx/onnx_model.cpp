@@ -1,7 +1,5 @@
 #include "engine/onnx/onnx_model.hpp"
 
-#include "engine/checkpoint/byte_reader.hpp"
-
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph.hpp"
 

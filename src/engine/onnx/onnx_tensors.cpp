@@ -1,5 +1,6 @@
 #include "engine/onnx/onnx_tensors.hpp"
 
+#include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 #include "engine/checkpoint/element_type.hpp"
 
@@ -8,12 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace pb::engine {
@@ -33,8 +32,7 @@ int64_t number_of(const onnx::TensorProto& tensor, std::string_view key, int64_t
     const std::string text = entry_of(tensor, key);
     if (text.empty()) return otherwise;
     int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number < 0)
+    if (!read_number(text, number) || number < 0)
         throw UsageError(fmt::format("its {} in another file is {}, which is no number", key, shown(text)));
     return number;
 }

@@ -4,7 +4,6 @@
 
 #include <ATen/ops/empty.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace pb::engine::torch_engine {

@@ -1,11 +1,11 @@
 #include "engine/weights/noise_metadata.hpp"
 
 #include "base/noise_level.hpp"
+#include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 
 #include "patchbench/base/error.hpp"
 
-#include <charconv>
 #include <string_view>
 
 namespace pb::engine {
@@ -14,8 +14,7 @@ namespace {
 
 double parse_trained_sigma(const std::string& text, const std::string& where) {
     double sigma = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
-    if (error != std::errc{} || end != text.data() + text.size() || !(sigma >= kSmallestSigma && sigma <= 1))
+    if (!read_number(text, sigma) || !(sigma >= kSmallestSigma && sigma <= 1))
         throw UsageError(where + ": " + shown(text) +
                          " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
     return sigma;
@@ -43,10 +42,9 @@ std::optional<double> most_sigma(const Metadata& metadata) {
     const auto found = metadata.find("sigma_range");
     const size_t at = found == metadata.end() ? std::string::npos : found->second.find(kTo);
     if (at == std::string::npos) return std::nullopt;
-    const char* const end = found->second.data() + found->second.size();
     double sigma = 0;
-    const auto [rest, error] = std::from_chars(found->second.data() + at + kTo.size(), end, sigma);
-    return error == std::errc{} && rest == end && sigma > 0 && sigma <= 1 ? std::optional(sigma) : std::nullopt;
+    const bool is_number = read_number(std::string_view(found->second).substr(at + kTo.size()), sigma);
+    return is_number && sigma > 0 && sigma <= 1 ? std::optional(sigma) : std::nullopt;
 }
 
 }  // namespace pb::engine

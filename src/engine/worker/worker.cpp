@@ -5,8 +5,6 @@
 #include "engine/onnx/onnx_network.hpp"
 #include "engine/worker/engine_places.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -21,7 +19,6 @@
 #include <filesystem>
 #include <limits>
 #include <sstream>
-#include <utility>
 
 namespace pb::engine::worker_engine {
 

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string_view>
 
 namespace pb::image {

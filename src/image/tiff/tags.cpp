@@ -1,12 +1,13 @@
 #include "image/tiff/tags.hpp"
 
+#include "base/text.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <string_view>
 
@@ -99,9 +100,7 @@ std::optional<double> number_in(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
     double value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
+    return read_number(text, value) ? std::optional(value) : std::nullopt;
 }
 
 /// Removes one item such as "<Item name="STATISTICS_MEAN" sample="0">12.5</Item>". Returns false when there is none.

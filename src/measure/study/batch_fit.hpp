@@ -15,10 +15,7 @@ namespace pb::measure {
 
 enum class BetterForm : uint8_t { falling, rising, undecided };
 
-constexpr auto enum_names(BetterForm) {
-    return std::to_array<EnumName<BetterForm>>(
-        {{BetterForm::falling, "falling"}, {BetterForm::rising, "rising"}, {BetterForm::undecided, "undecided"}});
-}
+constexpr auto enum_names(BetterForm) { return enumerators<BetterForm>(); }
 
 struct BatchFit {
     std::optional<BatchCurve> left_arm;  // falling form, batches up to the fastest

@@ -13,7 +13,6 @@
 #include <array>
 #include <limits>
 #include <set>
-#include <string>
 
 namespace pb::measure {
 

@@ -1,7 +1,5 @@
 #include "measure/study/study_summary.hpp"
 
-#include "measure/study/point_groups.hpp"
-
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>

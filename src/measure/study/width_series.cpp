@@ -1,7 +1,5 @@
 #include "measure/study/width_series.hpp"
 
-#include "measure/study/point_groups.hpp"
-
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>

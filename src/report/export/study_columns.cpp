@@ -3,8 +3,6 @@
 
 #include "base/statistics.hpp"
 #include "measure/study/variants.hpp"
-#include "report/export/csv.hpp"
-#include "report/export/named_points.hpp"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <string_view>
 
 // The page without its data. page.cmake makes it.
 extern "C" {

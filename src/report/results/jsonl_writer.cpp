@@ -19,9 +19,6 @@
 #include <cstddef>
 #include <ctime>
 #include <fstream>
-#include <set>
-#include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>

@@ -4,7 +4,6 @@
 #include "engine/memory.hpp"
 #include "run/pipeline/row_device.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace pb::run {

@@ -2,7 +2,6 @@
 
 #include "base/text.hpp"
 #include "image/synthetic.hpp"
-#include "run/pixels/file_samples.hpp"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,6 @@
 #include "run/verify/probes.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace pb::run {
 

@@ -1,6 +1,7 @@
 #include "run/point/settle.hpp"
 
 #include "base/noise_level.hpp"
+#include "base/text.hpp"
 #include "image/quality.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace pb::run {
@@ -198,10 +198,7 @@ std::string question_of(const plan::Point& scene, const engine::Weights& weights
 
 std::optional<int64_t> halo_in(const std::optional<std::string>& answer, int64_t alignment, int64_t most) {
     int64_t halo = -1;
-    if (!answer) return std::nullopt;
-    const char* const end = answer->data() + answer->size();
-    const auto [stop, error] = std::from_chars(answer->data(), end, halo);
-    const bool fits = error == std::errc() && stop == end && halo >= 0 && halo <= most && halo % alignment == 0;
+    const bool fits = answer && read_number(*answer, halo) && halo >= 0 && halo <= most && halo % alignment == 0;
     return fits ? std::optional(halo) : std::nullopt;
 }
 

@@ -4,7 +4,6 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace pb::run {
