@@ -46,7 +46,7 @@ struct DenoiseOptions {
     std::variant<WeightsFile, UntrainedNetwork> network;
     std::optional<double> sigma = {};  // standard deviation of the noise in [0,1]; not given: estimated
     int64_t patch = 256;               // pixels; a multiple of the network's alignment
-    std::optional<int64_t> halo = {};  // pixels, such a multiple; 0: none; not given: the smallest that leaves no seams
+    std::optional<int64_t> halo = {};  // pixels, such a multiple; 0: none; not given: the exact one
     int64_t batch = 4;                 // windows in one forward call
     DeviceId device = {};              // the CPU, or {DeviceKind::cuda, n}
     Precision precision = Precision::fp32;

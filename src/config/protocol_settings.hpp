@@ -54,7 +54,7 @@ void protocol_fields(Settings& s, Visitor&& v) {
       s.remeasure);
     v(FieldName{"forward_calls",
                 "",
-                "resident forward calls after each repetition, for the scope `forward`",
+                "forward calls after each repetition, input on the device, for the scope `forward`",
                 {0, kMaxCount}},
       s.forward_calls);
     v(
