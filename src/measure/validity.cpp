@@ -135,7 +135,8 @@ void note_imbalance(const record::PointTrace& trace, Summary& summary) {
     });
     if (slowest == trace.ranks.end()) return;
     summary.notes.push_back(
-        fmt::format("rank {}@{} is the slowest: {:.2f} x the mean of the ranks, of which the split explains {:.2f}",
+        fmt::format("rank {}@{} is the slowest: {:.2f} x the mean of the ranks, of which the distribution of the "
+                    "windows explains {:.2f}",
                     slowest->rank, slowest->host, *summary.imbalance, expected));
 }
 

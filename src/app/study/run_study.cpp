@@ -242,7 +242,9 @@ ExitCode run_study(const StudyRun& study, const Arguments& raw) {
 }
 
 void add_measuring(CLI::App& command, RecordOptions& record, double& max_time_s) {
-    command.add_flag("--strict", record.strict, "exit with 4 when a figure is INVALID");
+    command.add_flag(
+        "--strict", record.strict,
+        "exit with 4 when a point is INVALID, has fewer than 6 repetitions, or was measured in another environment");
     add_number<double>(
         command, "--max-time", max_time_s, {1e-3, config::kMaxSeconds * 366}, "s",
         "time after which no point is started and the current one is dropped; exit code 5 (default: none)");
