@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <system_error>
@@ -35,6 +36,13 @@ void require_regular_file(const fs::path& file) {
     if (status.type() == fs::file_type::none) refuse(error.message());
     if (fs::is_directory(status)) refuse("it is a folder; name a file in it");
     if (!fs::is_regular_file(status)) refuse("it is not a regular file");
+}
+
+std::string file_version(const fs::path& file) {
+    struct stat facts {};
+    if (::stat(file.c_str(), &facts) != 0) return "";
+    return fmt::format("{} {} {} {}.{}", facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
+                       facts.st_mtim.tv_nsec);
 }
 
 void require_not_input(const fs::path& output, const fs::path& input) {

@@ -14,6 +14,10 @@ void require_regular_file(const std::filesystem::path& file);
 /// Throws UsageError when `output` is the file `input`, under whatever name: inputs are never modified.
 void require_not_input(const std::filesystem::path& output, const std::filesystem::path& input);
 
+/// What tells one version of a file from the next: its place on the disk, size and last change. Empty where there is no
+/// such file.
+[[nodiscard]] std::string file_version(const std::filesystem::path& file);
+
 /// Makes `folder` with its parents. Throws UsageError where it cannot be.
 void make_folder(const std::filesystem::path& folder);
 

@@ -107,8 +107,8 @@ void together(const comm::Communicator& communicator, const std::function<void()
     agree_on(communicator, attempt(step));
 }
 
-void require_same_images(const comm::Communicator& communicator, const std::string& found,
-                         const std::vector<std::filesystem::path>& files) {
+void require_same_files(const comm::Communicator& communicator, const std::string& found,
+                        const std::vector<std::filesystem::path>& files) {
     require_same(communicator, found);
     if (is_same_everywhere(communicator, places_of(files))) return;
     std::string bytes;

@@ -52,9 +52,9 @@ void together(const comm::Communicator& communicator, const std::function<void()
 
 /// Collective. Unless `found`, the images that this rank is to read, is the same text on all ranks, they throw
 /// AgreedError (usage) with that of each rank that differs from the root: their plans would not fit each other. So they
-/// do where `files`, those images, are not the same files and hold other bytes (sha256_of_pieces): the output would be
-/// a mixture.
-void require_same_images(const comm::Communicator& communicator, const std::string& found,
-                         const std::vector<std::filesystem::path>& files);
+/// do where `files`, images or weights, are not the same files and hold other bytes (sha256_of_pieces): the output
+/// would be a mixture.
+void require_same_files(const comm::Communicator& communicator, const std::string& found,
+                        const std::vector<std::filesystem::path>& files);
 
 }  // namespace pb::run

@@ -2,6 +2,7 @@
 
 #include "base/sha256.hpp"
 #include "base/stopwatch.hpp"
+#include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"
@@ -17,7 +18,6 @@
 #include "run/verify/reach.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <utility>
 
@@ -39,14 +39,6 @@ record::PointTrace refused(const plan::Point& point) {
     trace.status = record::PointStatus::refused;
     trace.reason = point.refusal;
     return trace;
-}
-
-/// What tells one version of a file from the next: its place on the disk, size and last change.
-std::string version_of(const std::string& file) {
-    struct stat facts {};
-    if (::stat(file.c_str(), &facts) != 0) return "";
-    return fmt::format(" {} {} {} {}.{}", facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
-                       facts.st_mtim.tv_nsec);
 }
 
 /// Notes which networks and tensors of the weights' file are not read.
@@ -97,7 +89,7 @@ std::shared_ptr<const engine::Weights> Runner::Impl::find_network(const plan::Po
 }
 
 const std::string& Runner::Impl::digest_of(const std::string& file) {
-    auto& digest = image_digests[file + version_of(file)];  // a file that was replaced since is another one
+    auto& digest = image_digests[file + " " + file_version(file)];  // a file that was replaced since is another one
     if (digest.empty()) digest = sha256_of_file(file);
     return digest;
 }

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kSeedPrefix = "seed:";
+constexpr int64_t kColour = 3;
 
 uint64_t parse_seed(const std::string& setting) {
     uint64_t seed = 0;
@@ -78,7 +79,6 @@ std::optional<fs::path> find_default_weights(network::NetworkKind network, int64
 
 engine::Weights find_weights(network::NetworkKind network, const std::string& setting,
                              std::optional<int64_t> channels) {
-    constexpr int64_t kColour = 3;
     if (setting.starts_with(kSeedPrefix))
         return engine::make_seeded_weights(network, channels.value_or(kColour), parse_seed(setting));
     const fs::path file = setting == "default" ? default_file(network, channels.value_or(kColour)) : fs::path(setting);
@@ -97,6 +97,17 @@ engine::Weights find_weights(const config::PointSettings& settings, std::optiona
     const config::NetworkSetting& network = settings.network;
     if (network.is_brought()) return engine::brought_network(network.file, network.card.value());
     return find_weights(network.kind, settings.weights, channels);
+}
+
+std::vector<fs::path> weights_files(const config::PointSettings& settings) {
+    constexpr int64_t kGrey = 1;
+    if (settings.network.is_brought()) return {settings.network.file};
+    if (settings.weights.starts_with(kSeedPrefix)) return {};
+    if (settings.weights != "default") return {settings.weights};
+    std::vector<fs::path> files;
+    for (const int64_t channels : {kGrey, kColour})
+        if (auto file = find_default_weights(settings.network.kind, channels)) files.push_back(std::move(*file));
+    return files;
 }
 
 std::optional<network::NetworkKind> network_in(const std::string& setting) {
@@ -119,8 +130,11 @@ std::string WeightsCache::digest_of(const engine::Weights& weights) const {
 }
 
 std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {
-    const std::string key = fmt::format("{}\n{}\n{}\n{}", config::format_setting(settings.network), settings.weights,
-                                        channels, config::format_setting(settings.trained_sigma));
+    std::string key = fmt::format("{}\n{}\n{}\n{}", config::format_setting(settings.network), settings.weights,
+                                  channels, config::format_setting(settings.trained_sigma));
+    // A file that was replaced since holds other weights. Those in `models` stay as they are.
+    if (settings.network.is_brought() || settings.weights != "default")
+        for (const fs::path& file : weights_files(settings)) key += "\n" + file_version(file);
     const auto found = std::ranges::find(kept_, key, &Kept::key);
     if (found != kept_.end()) {
         std::rotate(found, found + 1, kept_.end());

@@ -92,6 +92,23 @@ class RankFaults(faulty.FaultyTest):
                     outcome = self.launch(*(['env', '-C', str(folder), program.PROGRAM, *words] for folder in folders))
                     self.assert_ended(outcome, 2, rf'rank 1@\S+: found input\.png(:| of) {said}.*same files')
 
+    def test_other_weights_or_images_of_ranks_that_work_apart(self):
+        """A folder of images, each of which is one rank's: no check of one image compares ranks."""
+        weights = (program.REPOSITORY / 'models/drunet_small_color.safetensors').read_bytes()
+        others = ((weights, program.png(64, 48), r'2 images, \d+ bytes'),
+                  (weights[:-1] + bytes([weights[-1] ^ 1]), program.png(64, 64), r'w\.safetensors of bytes \w+'))
+        for number, (other_weights, other_image, said) in enumerate(others):
+            with self.subTest(said=said):
+                folders = [self.folder / f'apart{number}-{rank}' for rank in range(2)]
+                for folder, own, image in zip(folders, (weights, other_weights), (program.png(64, 64), other_image)):
+                    (folder / 'in').mkdir(parents=True)
+                    (folder / 'w.safetensors').write_bytes(own)
+                    for name in ('a.png', 'b.png'):
+                        (folder / 'in' / name).write_bytes(image)
+                words = ['denoise', 'in', str(self.folder / 'made/'), '--weights', 'w.safetensors', '--sigma', '0.1']
+                outcome = self.launch(*(['env', '-C', str(folder), program.PROGRAM, *words] for folder in folders))
+                self.assert_ended(outcome, 2, rf'rank 1@\S+: found {said}, but rank 0 found {said}: all ranks must read')
+
     def test_not_a_number_from_one_rank(self):
         """In a window that the probes would pass over."""
         probes = ['--set', 'verify.probes=1', '--set', 'verify.whole_max_mpx=0', '--set', 'patch=16']

@@ -1,12 +1,13 @@
 // The whole path of a point on real ranks: the same bytes whatever the rank count, the batch and the threads; per-rank
 // figures complete; failures agreed.
+#include "run/runner.hpp"
+
 #include "base/fault.hpp"
 #include "network/native_layout.hpp"
 #include "run/agreement.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/point/engine_cache.hpp"
-#include "run/runner.hpp"
 #include "run/work.hpp"
 #include "support/networks.hpp"
 #include "support/planned_point.hpp"
@@ -315,9 +316,12 @@ TEST_F(RunPoint, ARaggedBatchCountsByItsWindows) {
     EXPECT_TRUE(is_ragged || world_.size() > 2);
 }
 
-TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigest) {
+TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigestAndReference) {
     config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
     settings.image.path = folder_ / "in.png";
+    settings.patch = 16;
+    settings.halo.kind = config::HaloSetting::Kind::exact;
+    settings.protocol.verify = config::VerifyMode::full;
     const auto digest = [&](uint8_t level) {
         if (world_.is_root()) {
             image::Image image({40, 30}, 3, DType::u8);
@@ -327,7 +331,10 @@ TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigest) {
         world_.barrier();
         const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3}; };
         const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
-        return all_.runner.run(plan.points.front(), {.folder = folder_}).image_sha256;
+        const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_});
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
+            << testing::PrintToString(trace.verification.reasons);
+        return trace.image_sha256;
     };
     const std::string first = digest(10), second = digest(200);
     EXPECT_TRUE(first != second || !world_.is_root());

@@ -13,10 +13,15 @@
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
+#include "run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <filesystem>
 #include <iterator>
+#include <system_error>
+#include <vector>
 
 namespace pb::app {
 
@@ -43,6 +48,24 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
     apart ? work_apart(launch, work, finish) : work_together(launch, work, finish);
 }
 
+/// Ranks that work on images of their own compare neither images nor weights while they do: here they compare the sizes
+/// of the images (of a thousand at most) and the bytes of the weights. Collective.
+void require_same_inputs(const comm::Communicator& world, const config::PointSettings& settings,
+                         const std::vector<DenoiseJob>& jobs) {
+    constexpr int64_t kMostImages = 1000;
+    if (world.size() == 1) return;
+    const auto step = static_cast<size_t>(ceil_div(std::ssize(jobs), kMostImages));
+    uintmax_t bytes = 0;
+    for (size_t i = 0; i < jobs.size(); i += step) {
+        std::error_code unknown;  // what cannot be read is said of that image
+        const uintmax_t size = std::filesystem::file_size(jobs[i].input, unknown);
+        if (!unknown) bytes += size;
+    }
+    std::vector<std::filesystem::path> files;
+    run::together(world, [&] { files = run::weights_files(settings); });
+    run::require_same_files(world, fmt::format("{} images, {} bytes", jobs.size(), bytes), files);
+}
+
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world();
     run::require_same_software(world, run::Software::linked);
@@ -61,6 +84,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     settle_networks({&arguments.settings}, arguments.trusts_model, world);
+    if (found.jobs.size() > 1) require_same_inputs(world, arguments.settings, found.jobs);
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});

@@ -80,7 +80,7 @@ void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
             file = run::open_pages(settings_.image, pages_);
             groups = find_band_groups(file->info(), bands_, settings_);
         });
-        run::require_same_images(group_.ranks, describe(*file, settings_.image.path), {settings_.image.path});
+        run::require_same_files(group_.ranks, describe(*file, settings_.image.path), {settings_.image.path});
         if (file->num_pages() > 1) return run_stack(image, file, groups);
         if (!groups.empty()) return run_bands(image, file, groups);
         run_image(image, file);

@@ -191,7 +191,7 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
             return runner.shape_of(settings, channels);
         });
     });
-    run::require_same_images(world, images, files);
+    run::require_same_files(world, images, files);
     return plan;
 }
 

@@ -88,7 +88,7 @@ class Search {
     TuneResult run() {
         plan::Point whole = plan_point(base_, std::nullopt);
         const std::string& image = base_.image.path;
-        run::require_same_images(world_, facts_ ? run::describe_source(image, *facts_) : "", {image});
+        run::require_same_files(world_, facts_ ? run::describe_source(image, *facts_) : "", {image});
         result_.image = whole.source.extent;
         find_halo(whole);
         run::together(world_, [&] {

@@ -1,0 +1,47 @@
+#include "run/weights_source.hpp"
+
+#include "support/state_dict.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb::run {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(WeightsCache, ReadsAFileThatWasReplaced) {
+    const test::TemporaryFolder folder;
+    config::PointSettings settings;
+    settings.network = network::kind_of<network::DncnnShape>();
+    settings.weights = folder / "w.safetensors";
+    const auto save = [&](uint64_t seed) {
+        const auto weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, seed);
+        engine::save_safetensors(test::to_state_dict(weights), folder / "new");
+        std::filesystem::rename(folder / "new", settings.weights);
+    };
+    WeightsCache cache;
+    save(1);
+    const auto first = cache.find(settings, 3);
+    EXPECT_EQ(cache.find(settings, 3), first) << "read once";
+    save(2);
+    const auto second = cache.find(settings, 3);
+    EXPECT_NE(second->sha256, first->sha256);
+    EXPECT_NE(cache.digest(), cache.digest_of(*first));
+}
+
+TEST(WeightsFiles, AreThoseThatASettingNames) {
+    config::PointSettings settings;
+    settings.network = network::kind_of<network::DncnnShape>();
+    settings.weights = "seed:1";
+    EXPECT_THAT(weights_files(settings), IsEmpty());
+    settings.weights = "a.pth";
+    EXPECT_THAT(weights_files(settings), ElementsAre("a.pth"));
+    settings.weights = "default";
+    EXPECT_THAT(weights_files(settings), testing::Contains(testing::Property(&std::filesystem::path::filename,
+                                                                             "dncnn_color_sigma0.1.safetensors")));
+}
+
+}  // namespace
+}  // namespace pb::run
