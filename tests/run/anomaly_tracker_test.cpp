@@ -25,5 +25,14 @@ TEST(OddSamples, OfIntegersAreZeros) {
     EXPECT_EQ(count_odd(image.view()), 1);
 }
 
+TEST(AnomalyTracker, KeepsAPartOfWhichASixteenthIsBlack) {
+    const Rect part{8, 16, {10, 16}};
+    AnomalyTracker tracker;
+    EXPECT_FALSE(tracker.add(part, 9, 160, false)) << "fewer zeros can be in any image";
+    EXPECT_FALSE(tracker.part());
+    EXPECT_TRUE(tracker.add(part, 10, 160, false));
+    EXPECT_EQ(tracker.part(), part);
+}
+
 }  // namespace
 }  // namespace pb::run
