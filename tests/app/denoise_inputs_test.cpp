@@ -67,6 +67,12 @@ TEST_F(DenoiseInputs, KeepTheFoldersInAFolder) {
     EXPECT_EQ(list_jobs(all).num_passed_over, 2);
 }
 
+TEST_F(DenoiseInputs, OfSeveralFoldersAddUpWhatIsPassedOver) {
+    DenoisePaths all = paths("in", "new/");
+    all.inputs.push_back((folder_ / "in/sub/deep").string());
+    EXPECT_EQ(list_jobs(all).num_passed_over, 1);
+}
+
 TEST_F(DenoiseInputs, AreNotTakenFromTheOutputFolder) {
     DenoisePaths all = paths("in", "in/out");
     all.recursive = true;
