@@ -1,5 +1,6 @@
 // Which files `denoise` takes, and the names of its outputs.
 #include "app/denoise/inputs.hpp"
+
 #include "support/messages.hpp"
 
 #include <gmock/gmock.h>
@@ -65,6 +66,12 @@ TEST_F(DenoiseInputs, KeepTheFoldersInAFolder) {
     all.recursive = true;
     EXPECT_THAT(outputs_of(all), ElementsAre("new/a.png", "new/out/e.png", "new/sub/a.png", "new/sub/deep/b.TIF"));
     EXPECT_EQ(list_jobs(all).num_passed_over, 2);
+}
+
+TEST_F(DenoiseInputs, OfSeveralFoldersAddUpWhatIsPassedOver) {
+    DenoisePaths all = paths("in", "new/");
+    all.inputs.push_back((folder_ / "in/sub/deep").string());
+    EXPECT_EQ(list_jobs(all).num_passed_over, 1);
 }
 
 TEST_F(DenoiseInputs, AreNotTakenFromTheOutputFolder) {

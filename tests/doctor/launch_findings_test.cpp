@@ -1,7 +1,11 @@
 #include "doctor/launch_findings.hpp"
 
+#include "doctor/check_text.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace pb::doctor {
 namespace {
@@ -131,14 +135,24 @@ TEST_F(LaunchFindingsTest, MoreRanksThanCoresIsAnotherFinding) {
         rank.device_memory_node.reset();
     }
     EXPECT_THAT(find_binding_findings(ranks), ElementsAre(AllOf(says(" 2 cores"), says_fix("no more ranks"))));
+    ranks.pop_back();
+    EXPECT_THAT(find_binding_findings(ranks), ElementsAre(AllOf(says(" 2 cores"), says_fix("bind.sh"))))
+        << "each could have a core";
 }
 
 TEST_F(LaunchFindingsTest, PinnedThreadsOnSharedCoresAreTold) {
     ranks[1].cores = ranks[0].cores;
     ranks[1].variables["OMP_PROC_BIND"] = "close";
     EXPECT_THAT(find_binding_findings(ranks), testing::Contains(AllOf(says("OMP_PROC_BIND "), says("ranks 0-1@a"))));
-    ranks[1].variables["OMP_PROC_BIND"] = "false";
-    EXPECT_THAT(find_binding_findings(ranks), Not(testing::Contains(says("OMP_PROC_BIND"))));
+    for (const char* off : {"false", "FALSE"}) {
+        ranks[1].variables["OMP_PROC_BIND"] = off;
+        EXPECT_THAT(find_binding_findings(ranks), Not(testing::Contains(says("OMP_PROC_BIND"))));
+    }
+}
+
+TEST(CheckText, NotANumberIsTheLargestDifference) {
+    EXPECT_THAT(tiny_text({1e-6, 2e-6}), HasSubstr("2.00e-06"));
+    EXPECT_THAT(tiny_text({1e-6, std::nan(""), 2e-6}), HasSubstr("nan"));
 }
 
 TEST_F(LaunchFindingsTest, OneCoreOfManyIsTold) {

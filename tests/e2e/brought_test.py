@@ -342,6 +342,7 @@ class BroughtTest(program.ProgramTest):
             result, (point,) = self.run_in_torch('dilated.pt2', 'halo: exact\n', '--set', 'patch=8', '--set',
                                                  f'engine={engine}')
             self.assertEqual((result.returncode, point['status']), (1, 'failed'), result.stderr)
+            self.assertIn(f'engine {engine}:', point['reason'], 'not the engine that verifies it')
             self.assertIn('20', point['reason'], 'the extent of a window')
         result, (point,) = self.run_in_torch('dilated.pt2', 'halo: exact\n', '--set', 'memory_limit_mib=1', '--set',
                                              'patch=90')

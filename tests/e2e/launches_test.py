@@ -1,4 +1,5 @@
 """patchbench run --launches: separate starts of all ranks, each with results of its own, and what compare makes of them."""
+import datetime
 import json
 import os
 import re
@@ -33,12 +34,14 @@ class Launches(program.ProgramTest):
         return [json.loads(file.read_text().splitlines()[0])['environment'] for file in files]
 
     def test_each_launch_is_a_start_of_all_ranks(self):
-        text = self.started('--launches', 3, '--launcher', ' '.join([*MPIRUN, '-n', '2'])).stdout
+        text = self.started('--launches', 3, '--launcher', ' '.join([*MPIRUN, '-n', '2']), env={'TZ': 'JST-9'}).stdout
         environments = self.environments()
         self.assertEqual([len(one['ranks']) for one in environments], [2, 2, 2])
         for number, one in enumerate(environments, 1):
             self.assertIn(f'out/launch-{number}', one['command_line'])
             self.assertNotIn('--launches', one['command_line'])
+            age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(one['started_at'])
+            self.assertLess(abs(age), datetime.timedelta(hours=1), 'it is in UTC whatever the time zone')
         self.assertEqual(len(re.findall(r'(?m)^LAUNCH \d of 3: \d:\d\d, .*out/launch-\d/output\.txt .* RESULT: VALID', text)), 3, text)
         self.assertNotIn('Plan of started', text)
         for number in (1, 2, 3):

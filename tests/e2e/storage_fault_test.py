@@ -191,6 +191,12 @@ class Inputs(Stopped, faulty.FaultyTest):
         self.assert_ended(outcome, 2, r'rank 1@\S+: .*a\.npy.*: Input/output error')
         self.assertEqual(self.states()[:1], ['ok'])
 
+    def test_signals_while_it_is_read_do_no_harm(self):
+        study = self.with_image(self.write('a.npy', npy(64, 64)))
+        words = self.rank(study=study, wrapper=['env', f'LD_PRELOAD={SYSTEM}', 'FAULTY_SIGNAL=/a.npy'])
+        result = subprocess.run(words, capture_output=True, text=True, timeout=faulty.HANGS_S)
+        self.assertEqual((result.returncode, self.states()), (0, ['ok'] * 3), result.stderr)
+
     def test_not_a_number_by_overflow(self):
         """Finite samples for which DRUNet overflows on rank 1."""
         self.study.write_text(self.study.read_text().replace('{network: dncnn, sigma: 0.2}', '{network: drunet}'))
@@ -230,6 +236,16 @@ class ShortMemory(faulty.FaultyTest):
     def test_one_that_must_be_held_says_why(self):
         image = self.write('a.png', program.png(64, 64))  # 24 KiB
         self.assertRegex(self.notes(image, 47)[0], r'\(output: memory\).*a\.png')
+
+
+    def test_a_sixteenth_of_the_free_memory_is_left_to_others(self):
+        study = self.write('plain.yaml', self.study.read_text() + 'save_images: false\n')
+        for available_kib, code in ((53, 0), (50, 5)):  # an image has 48 KiB, the input and the output one after the other
+            memory = self.write('meminfo', f'MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n')
+            words = self.rank(study=study, wrapper=['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_MEMORY={memory}'])
+            result = subprocess.run(words, capture_output=True, text=True, timeout=faulty.HANGS_S)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertEqual(self.states(), ['oom' if code else 'ok'] * 3)
 
 
 class Clock(faulty.FaultyTest):

@@ -131,6 +131,12 @@ TEST_F(TorchFiles, ThatNameAnotherGlobalAreRefusedAndExecuteNothing) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
 }
 
+TEST_F(TorchFiles, OfABigEndianMachineAreRefused) {
+    for (const char* file : {"big_endian.zip.pth", "big_endian.legacy.pth"})
+        EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / file); }), HasSubstr("on a little-endian"))
+            << file;
+}
+
 TEST_F(TorchFiles, CannotGrowInMemory) {
     for (const char* file : {"expanded.zip.pth", "expanded.legacy.pth"})
         EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / file); }),

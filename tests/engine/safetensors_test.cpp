@@ -49,6 +49,13 @@ TEST(Safetensors, AreReadBackAsTheyWereWritten) {
     }
 }
 
+TEST(Safetensors, BeginTheirTensorsAtAMultipleOfEight) {
+    for (size_t length = 1; length <= 8; ++length) {
+        save_safetensors({{std::string(length, 'k'), {{1}, {7}}}}, scratch());
+        EXPECT_EQ(static_cast<uint8_t>(test::read_bytes(scratch())[0]) % 8, 0) << "the length of the header";
+    }
+}
+
 TEST(Safetensors, WidenEveryElementType) {
     const std::string header = R"({"i":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},)"
                                R"("h":{"dtype":"F16","shape":[4],"data_offsets":[4,12]},)"

@@ -1,3 +1,4 @@
+#include "image/formats/exif.hpp"
 #include "image_support.hpp"
 #include "support/file_size_limit.hpp"
 
@@ -118,6 +119,14 @@ TEST(SaveImage, OrientationGoesThroughEveryFormat) {
     const ImageMetadata from_jpeg = open_image(folder / "b.jpg")->metadata();
     save_image({image.view(), {}, &from_jpeg}, folder / "c.tif");
     EXPECT_EQ(open_image(folder / "c.tif")->metadata().exif, from_tiff.exif);
+}
+
+TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
+    ImageMetadata metadata;
+    metadata.exif = make_orientation_exif(6);
+    EXPECT_THAT(lost_metadata(metadata, "a.tif", false), testing::IsEmpty());
+    metadata.exif.push_back(std::byte{1});
+    EXPECT_THAT(lost_metadata(metadata, "a.tif", false), testing::ElementsAre("EXIF but its orientation"));
 }
 
 TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {

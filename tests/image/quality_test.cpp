@@ -106,6 +106,12 @@ TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {
     EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01);
 }
 
+TEST(NoiseLevel, IsThatOfMostChannels) {
+    Image image = noisy_scene(0.1, 5, 3);
+    for (int64_t i = 0; i < image.num_samples(); i += 3) image.as<float>()[i] = 0.5F;
+    EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01);
+}
+
 TEST(NoiseLevel, CannotBeFoundWhereAllIsClipped) {
     Image image({64, 64}, 1, DType::f32);
     add_noise(0.1, 1, 0, 0, image.view());  // of black: half of the samples are below zero

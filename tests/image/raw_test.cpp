@@ -44,6 +44,8 @@ TEST(Raw, AnotherLengthIsRefused) {
     } catch (const UsageError& error) {
         EXPECT_THAT(error.what(), AllOf(HasSubstr("110 samples"), HasSubstr("100 bytes")));
     }
+    test::write_bytes(folder / "c.raw", std::vector<char>(101));
+    EXPECT_THROW((void)open_raw_image(folder / "c.raw", {{5, 10}, 1, DType::u16}), UsageError) << "half a sample more";
     const int64_t edge = int64_t{1} << 30;  // 2^64 bytes
     EXPECT_THROW((void)open_raw_image(folder / "a.raw", {{edge, edge}, 4, DType::f32}), UsageError);
     test::write_bytes(folder / "b.raw", std::vector<char>());

@@ -135,6 +135,7 @@ TEST(SampleMap, SaysWhatTheWayBackDoesToANumber) {
     EXPECT_DOUBLE_EQ(shorts.rounding(), 0.5 / 5000);
     EXPECT_DOUBLE_EQ(shorts.limits().high, (32767.0 + 300) / 5000);
     EXPECT_DOUBLE_EQ(shorts.limits().low, (-32768.0 + 300) / 5000);
+    EXPECT_DOUBLE_EQ(SampleMap(DType::f32, {-3000, 1000}).rounding(), std::ldexp(1.0, -24) * 3000 / 4000);
     const SampleMap halves(DType::f16, {0, 1});
     for (const float value : {0.3F, 0.777F, 0.999F, 1e-3F}) {
         const Image unit = row_of<float>(DType::f32, {value});

@@ -113,6 +113,7 @@ TEST(Tiff, PalettesAreExpanded) {
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
     Image image({1, 2}, 1, DType::u8);
     image.as<uint8_t>()[0] = 3;
+    image.as<uint8_t>()[1] = 1;
     TiffKind kind;
     kind.photometric = PHOTOMETRIC_PALETTE;
     test::set_tiff_tags(tiff, image, false, kind);
@@ -121,13 +122,24 @@ TEST(Tiff, PalettesAreExpanded) {
     std::vector<uint16_t> blue(256);
     red[3] = 0x1100;
     green[3] = 0x2200;
-    blue[0] = 0x3300;
+    blue[1] = 0x3300;  // the first entry is black
     TIFFSetField(tiff, TIFFTAG_COLORMAP, red.data(), green.data(), blue.data());
     test::write_tiff_pixels(tiff, image, kind);
     TIFFClose(tiff);
     const Image loaded = load_image(folder / "a.tif");
     EXPECT_THAT(std::vector<int>(loaded.as<uint8_t>(), loaded.as<uint8_t>() + 6),
                 testing::ElementsAre(0x11, 0x22, 0, 0, 0, 0x33));
+}
+
+TEST(Tiff, SamplesOfUndefinedFormatAreUnsigned) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({5, 7}, 1, DType::u16);
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+    test::set_tiff_tags(tiff, image, false, {});
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_VOID);
+    test::write_tiff_pixels(tiff, image, {});
+    TIFFClose(tiff);
+    EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
 }
 
 TEST(Tiff, PremultipliedAlphaStaysSo) {

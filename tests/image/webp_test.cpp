@@ -114,6 +114,9 @@ TEST(Webp, ProfileAndExifSurviveAndOthersAreNamed) {
     EXPECT_THAT(lost_metadata(metadata, "b.webp", false), ElementsAre("resolution"));
     EXPECT_THAT(lost_metadata(file->metadata(), "b.webp", false), IsEmpty());
     EXPECT_THAT(lost_metadata(file->metadata(), "b.png", false), IsEmpty());
+    const ImageMetadata exif_alone{.exif = metadata.exif};
+    save_image({image.view(), {}, &exif_alone}, folder / "b.webp");
+    EXPECT_EQ(open_image(folder / "b.webp")->metadata().exif, metadata.exif);
     const auto bytes = test::read_bytes(folder / "a.webp");
     test::write_bytes(folder / "a.webp", with_chunks(bytes, [](WebPMux* mux) {
                           set_chunk(mux, "XMP ", "<x/>");

@@ -50,6 +50,8 @@ TEST(BatchCurve, ResidualsAreRelativeAndTheLineStaysWithinTheData) {
     double squares = 0;
     for (const double residual : curve.residuals) squares += residual * residual;
     EXPECT_NEAR(curve.rms_residual, std::sqrt(squares / static_cast<double>(times.size())), 1e-12);
+    // Three parameters and the variance, 7 times: 2 * 4 + 2 * 4 * 5 / (7 - 5).
+    EXPECT_NEAR(curve.aicc.value(), 7 * std::log(squares / 7) + 8 + 20, 1e-9);
     EXPECT_EQ(curve.line.front().batch, 1);
     EXPECT_EQ(curve.line.back().batch, 64);
     EXPECT_NEAR(times[0].window_s * (1 - curve.residuals[0]), curve.line.front().window_s, 1e-9);

@@ -62,6 +62,15 @@ TEST(Comparison, FewRepetitionsAreUnsureAndSaySo) {
     EXPECT_THAT(comparison.reason, testing::HasSubstr("at least 6"));
 }
 
+TEST(Comparison, AnIntervalWithoutOneThatTheTestDoesNotConfirmIsSaidToDisagree) {
+    const auto comparison =
+        compare_times({{1.000, 1.001, 1.002, 1.050, 1.051, 1.052}}, {{1.040, 1.041, 1.070, 1.071, 1.072, 1.073}});
+    EXPECT_GT(comparison.ratio_interval.value().low, 1);
+    EXPECT_GT(comparison.p_value, 0.05);
+    EXPECT_EQ(comparison.change, Change::unsure);
+    EXPECT_THAT(comparison.reason, testing::HasSubstr("disagree"));
+}
+
 TEST(Comparison, EmptyOrImpossibleTimesAreErrors) {
     EXPECT_THROW((void)compare_times({}, {{1.0}}), Error);
     EXPECT_THROW((void)compare_times({{1.0}}, {Launch{}}), Error);

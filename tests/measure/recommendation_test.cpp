@@ -110,6 +110,9 @@ TEST(Recommendation, OfPointsAsFastAsTheFastestTheOneWithLeastMemoryIsTaken) {
     const auto found = recommended(traces);
     EXPECT_EQ(found[0].point, 2) << "within the interval of the fastest; the third is too slow for its memory";
     EXPECT_THAT(found[0].reason, HasSubstr("least memory"));
+    traces[1] = sample_point(2, 9.2, 2, 160);
+    traces[1].verification.seam_error = 0;
+    EXPECT_EQ(recommended(traces)[0].point, 2) << "at its best it is slower than the fastest on average";
 }
 
 TEST(Recommendation, PointsThatDriftAreNotRecommended) {

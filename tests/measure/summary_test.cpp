@@ -217,7 +217,8 @@ TEST(Summary, UntrainedWeightsAreNoReason) {
 TEST(Summary, AllocationsInsideRepetitionsAreNoted) {
     record::PointTrace trace = three_rank_trace();
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("allocated memory"))));
-    trace.ranks[2].allocations = 7;
+    trace.ranks[0].allocations = 3;
+    trace.ranks[2].allocations = 4;
     EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("allocated memory 7 times")));
 }
 

@@ -128,6 +128,13 @@ TEST(Verdict, InvalidEndsWithAnErrorOnlyWhenStrict) {
     EXPECT_EQ(judge({unmeasured(record::PointStatus::oom), unverified()}, false).exit_code, ExitCode::partial);
 }
 
+TEST(Verdict, CountsAReasonOnceForEachStateThatHasIt) {
+    Summary drifting = unverified(), wrong_too = wrong();
+    drifting.reasons = wrong_too.reasons = {"a reason of both"};
+    EXPECT_THAT(judge({drifting, wrong_too, good()}, false).reasons,
+                ElementsAre("1 of 3 points: a reason of both", "1 of 3 points: a reason of both"));
+}
+
 TEST(Verdict, FewRepetitionsAreInvalidOnlyWhenStrict) {
     EXPECT_EQ(judge({short_run()}, false).validity, Validity::valid);
     const Verdict strict = judge({short_run()}, true);

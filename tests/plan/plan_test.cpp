@@ -155,6 +155,8 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("processed"))));
     settings.patch = 64;
     EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 windows for 4 ")));
+    settings.image.height = 64;
+    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 windows for 2 ")));
 }
 
 TEST(Plan, ErrorsNameThePointAndTheKey) {
@@ -268,10 +270,32 @@ TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
     EXPECT_EQ(plan.points[1].source.extent, (Extent{50, 80}));
     EXPECT_THAT(plan.points[0].notes, Contains(HasSubstr("image.height, image.width and image.channels ")));
     EXPECT_EQ(plan.points[1].source.channels, 1);
+    config::PointSettings as_it_is;
+    as_it_is.batch.count = 1;
+    as_it_is.image.path = "photo.png";
+    EXPECT_THAT(plan_of({as_it_is}, make_local_topology(1), lookup).points[0].notes, IsEmpty());
+    as_it_is.image.channels = 1;
+    EXPECT_THAT(plan_of({as_it_is}, make_local_topology(1), lookup).points[0].notes,
+                Contains(HasSubstr("image.channels have no effect")));
     EXPECT_EQ(crop_of(cropped.image, {101, 80}), (Rect{25, 0, {50, 80}}));
     cropped.image.crop_width = 81;
     EXPECT_THAT(usage_error([&] { (void)plan_of({cropped}, make_local_topology(1), lookup); }),
                 AllOf(HasSubstr("image.crop_width"), HasSubstr("50x81 px"), HasSubstr("photo.png of 101x80 px")));
+}
+
+TEST(Plan, ThreadsAreThoseOfTheRankWithMostAndAFewForEachCoreAtMost) {
+    Topology topology = make_local_topology(3);
+    for (RankPlace& place : topology.ranks) {
+        place.threads = place.num_cores = place.rank == 1 ? 8 : 2;
+        place.affinity = "0-1";
+    }
+    EXPECT_EQ(point_of(small_point(), topology).threads, 8);
+    config::PointSettings settings = small_point();
+    settings.threads.count = 32;
+    EXPECT_EQ(point_of(settings, topology).threads, 32);
+    settings.threads.count = 33;
+    EXPECT_THAT(refusal_of(settings, topology),
+                AllOf(HasSubstr("threads = 33"), HasSubstr("2 core(s)"), HasSubstr("32")));
 }
 
 TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {

@@ -71,6 +71,15 @@ TEST(Csv, HoldsEverySettingAndEveryMetricInFullPrecision) {
     EXPECT_EQ(std::stod(cells.at("pipeline_s")), 1.0 / 3);
 }
 
+TEST(Csv, NamesEachFileByItsOwnDigest) {
+    record::PointTrace trace = three_rank_trace();
+    trace.weights_sha256 = "5678";
+    trace.image_sha256 = "abcd";
+    const auto cells = row(written({trace}), 0);
+    EXPECT_EQ(cells.at("weights_sha256"), "5678");
+    EXPECT_EQ(cells.at("image_sha256"), "abcd");
+}
+
 TEST(Csv, ANoiseLevelThatIsLeftToTheImageIsAutoNotANumber) {
     const auto cells = row(written({three_rank_trace()}), 0);
     EXPECT_EQ(cells.at("sigma"), "auto");
@@ -160,7 +169,7 @@ TEST(ReferenceCsv, ThePageNamesEveryColumn) {
 TEST(ReferenceCsv, MemoryOfGpusIsThatOfTheFullestRank) {
     record::PointTrace trace = three_rank_trace();
     trace.point.device = DeviceKind::cuda;
-    for (auto& rank : trace.ranks) rank.memory.device_used = (1000 + rank.rank) * int64_t{1} << 20;
+    for (auto& rank : trace.ranks) rank.memory.device_used = (1002 - rank.rank) * int64_t{1} << 20;
     auto results = results_of({trace});
     for (auto& place : results.sessions[0].environment.topology.ranks) place.memory_bytes = int64_t{5000} << 20;
     const auto cells = row(read_csv(csv_text(std::vector{results}, CsvStyle::reference)), 0);

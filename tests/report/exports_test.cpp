@@ -169,6 +169,13 @@ TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
     EXPECT_NEAR(median["patches_per_s"], 20 / 2.25, 1e-9);
 }
 
+TEST(Gbench, CountsTheThreadsOfAllRanks) {
+    auto results = results_of({three_rank_trace()});
+    auto& places = results.sessions[0].environment.topology.ranks;
+    for (size_t rank = 0; rank < places.size(); ++rank) places[rank].threads = 8 - static_cast<int>(rank);
+    EXPECT_EQ(exported("gbench", {results})["context"]["num_cpus"], 8 + 7 + 6);
+}
+
 TEST(Markdown, HasVerdictEnvironmentTableAndNotes) {
     auto results = mixed().front();
     results.end = RecordedEnd{{measure::Validity::invalid, {"1 of 3 points: not verified"}, ExitCode::ok}, ""};

@@ -292,6 +292,20 @@ TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
                             AllOf(HasSubstr("rank 0@node0"), HasSubstr("1.036"))));
     EXPECT_EQ(occurrences(text, "node"), 4u) << text;
     EXPECT_THAT(text, HasSubstr("1002")) << "host peak of rank 2, MiB";
+    EXPECT_THAT(text, ContainsRegex(" 300 +400 ")) << "allocated and reserved by rank 1";
+}
+
+TEST(ScalingText, HasTheIntervalOfEachFigure) {
+    measure::Scaling scaling{.label = "dncnn", .points = {{.num_ranks = 2}}, .warnings = {}};
+    measure::ScalingPoint& point = scaling.points.front();
+    point.pipeline_s = 3;
+    point.pipeline_range = Interval{2, 4};
+    point.speedup = 5;
+    point.speedup_range = Interval{6, 7};
+    point.efficiency = 8;
+    point.efficiency_range = Interval{9, 9.5};
+    EXPECT_THAT(scaling_text(scaling, 200), ContainsRegex(" 3.000 .2.000, 4.000. +5.000 .6.000, 7.000. .*"
+                                                          " 8.000 .9.000, 9.500. "));
 }
 
 TEST(RanksTable, SurvivesARankThatTheTopologyDoesNotKnow) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <string>
 
 namespace pb::run {
@@ -48,6 +49,19 @@ TEST_F(Agreement, AMistakeOfTheUserComesBeforeAllOtherEnds) {
         EXPECT_EQ(agreed.code(), ExitCode::usage);
         EXPECT_THAT(agreed.what(), AllOf(HasSubstr("no such file"), Not(HasSubstr("device"))));
     }
+}
+
+TEST_F(Agreement, WhatIsTooLargeIsToldFromWhatDoesNotFit) {
+    const auto status_after = [&](const std::function<void()>& step) {
+        try {
+            together(world_, step);
+        } catch (const PointFailed& failed) {
+            return failed.status();
+        }
+        return record::PointStatus::ok;
+    };
+    EXPECT_EQ(status_after([] { throw IndexLimit("too many elements"); }), record::PointStatus::index_limit);
+    EXPECT_EQ(status_after([] { throw OutOfMemory("memory is short"); }), record::PointStatus::oom);
 }
 
 TEST_F(Agreement, AllIsWellWhereNoRankSaysOtherwise) {

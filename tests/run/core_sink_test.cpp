@@ -1,5 +1,6 @@
-#include "image/image.hpp"
 #include "run/pixels/core_sink.hpp"
+
+#include "image/image.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,15 @@ TEST(OddSamples, OfIntegersAreZeros) {
     image::Image image({2, 2}, 1, DType::u16);
     for (int i = 0; i < 4; ++i) image.as<uint16_t>()[i] = static_cast<uint16_t>(i);
     EXPECT_EQ(count_odd(image.view()), 1);
+}
+
+TEST(AnomalyTracker, KeepsAPartOfWhichASixteenthIsBlack) {
+    const Rect part{8, 16, {10, 16}};
+    AnomalyTracker tracker;
+    EXPECT_FALSE(tracker.add(part, 9, 160, false)) << "fewer zeros can be in any image";
+    EXPECT_FALSE(tracker.part());
+    EXPECT_TRUE(tracker.add(part, 10, 160, false));
+    EXPECT_EQ(tracker.part(), part);
 }
 
 }  // namespace

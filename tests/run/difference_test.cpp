@@ -52,6 +52,26 @@ class DifferenceOfBytes : public testing::Test {
     std::unique_ptr<MemorySink> sink_;
 };
 
+TEST(Difference, SaysWhereItIsLargest) {
+    constexpr Extent kWhole{2, 3};
+    config::ImageSettings scene;
+    scene.height = kWhole.h;
+    scene.width = kWhole.w;
+    scene.channels = 1;
+    ImageSource source(scene);
+    std::vector<std::byte> memory;
+    const Slab slab = slab_of({0, 0, kWhole}, kWhole, 1, DType::f32, memory);
+    image::Image expected(kWhole, 1, DType::f32);
+    std::fill_n(expected.as<float>(), kWhole.pixels(), 0.5F);
+    std::ranges::copy(expected.bytes(), memory.begin());
+    reinterpret_cast<float*>(memory.data())[5] = 0.75F;
+    MemorySink sink(slab, source);
+    const auto noisy = [&] { return image::Image(kWhole, 1, DType::f32); };
+    const Difference found = find_difference(sink, {{0, 0, kWhole}, expected, noisy}, {kPrecision, 1, 0, 0});
+    EXPECT_EQ(found.row, 1);
+    EXPECT_EQ(found.column, 2);
+}
+
 TEST_F(DifferenceOfBytes, IsThatOfClippedValues) {
     EXPECT_NEAR(find({255, 0}, {1.5F, -3}).largest, 0, 1e-7);
     EXPECT_NEAR(find({250, 0}, {1, 0}).largest, 5 * kByte, 1e-6);

@@ -3,6 +3,8 @@
 
 #include "base/atomic_file.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -46,6 +48,59 @@ TEST_F(CroppedFile, IsItsCentreInBothDirections) {
             EXPECT_EQ(std::to_integer<uint8_t>(stored.view().row(row)[column]), there);
             EXPECT_FLOAT_EQ(reinterpret_cast<const float*>(unit.view().row(row))[column], there / 255.0F);
         }
+}
+
+/// Raw samples that are written for a test.
+class RawFile : public testing::Test {
+  protected:
+    void TearDown() override { std::filesystem::remove(file_); }
+
+    config::ImageSettings write(const std::string& shape, const std::string& samples) {
+        write_whole(file_, samples);
+        return {.path = file_.string(), .raw = shape, .noise_sigma = 0};
+    }
+
+  private:
+    std::filesystem::path file_ =
+        std::filesystem::temp_directory_path() / ("patchbench-raw-" + std::to_string(::getpid()) + ".raw");
+};
+
+TEST_F(RawFile, OfTwoChannelsIsGrayWithAlpha) {
+    ImageSource source(write("3x4x2:u8", std::string(24, 'x')));
+    EXPECT_EQ(source.channels(), 1);
+    EXPECT_TRUE(source.stored_info().has_alpha);
+}
+
+TEST_F(RawFile, HasNoPagesBesideTheFirst) {
+    const config::ImageSettings settings = write("3x4x1:u8", std::string(12, 'x'));
+    EXPECT_EQ(open_pages(settings, std::vector<int64_t>{0})->num_pages(), 1);
+    for (const auto& pages : {std::vector<int64_t>{1}, std::vector<int64_t>{0, 1}})
+        EXPECT_THROW((void)open_pages(settings, pages), UsageError);
+}
+
+TEST_F(RawFile, IsRefusedForABandBehindItsLast) {
+    config::ImageSettings settings = write("3x4x5:u8", std::string(60, 'x'));
+    settings.bands = "3-5";
+    EXPECT_EQ(ImageSource(settings).channels(), 3);
+    settings.bands = "4-6";
+    EXPECT_THROW(ImageSource{settings}, UsageError);
+}
+
+TEST_F(RawFile, OfIntegersHasNoSampleThatIsNotANumber) {
+    config::ImageSettings settings = write("3x4x1:u8", std::string(12, 'x'));
+    settings.nodata = "nan";
+    EXPECT_EQ(ImageSource(settings).map(), nullptr) << "no gaps";
+    settings.nodata = "256";
+    EXPECT_THROW(ImageSource{settings}, UsageError);
+}
+
+TEST_F(RawFile, GivesARangeFromItsFirstRowToItsLast) {
+    std::string samples;
+    for (int row = 0; row < 600; ++row) samples += std::string(600, static_cast<char>(row < 300 ? 100 : 100 + row / 6));
+    config::ImageSettings settings = write("600x600x1:u8", samples);
+    settings.range = "auto";
+    const ImageSource source(settings);
+    EXPECT_EQ(source.map()->range(), (image::SampleRange{100, 199}));
 }
 
 }  // namespace

@@ -94,27 +94,34 @@ TEST_F(Previews, HaveNoOriginalWhereNoneIsKnown) {
     if (world_.is_root()) {
         fs::create_directories(folder_);
         const image::Image image({72, 30}, 3, DType::u8);
-        image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / "given.png");
+        for (const char* name : {"given.png", "other.png"})
+            image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / name);
     }
     world_.barrier();
     settings_.image.path = (folder_ / "given.png").string();
     settings_.image.noise_sigma = 0;
     settings_.sigma = 0.1;
+    config::PointSettings other = settings_;
+    other.image.path = (folder_ / "other.png").string();
     Runner runner(world_, topology_, study_);
-    const plan::Point point = plan::make_plan({study_, {settings_}, ""}, topology_, [](const config::ImageSettings&) {
-                                  return plan::SourceFacts{{72, 30}, 3};
-                              }).points.front();
-    const record::PointTrace trace = runner.run(point, {.image = {}, .folder = folder_, .preview = "previews/0"});
+    const auto points = plan::make_plan({study_, {settings_, other}, ""}, topology_, [](const config::ImageSettings&) {
+                            return plan::SourceFacts{{72, 30}, 3};
+                        }).points;
+    const record::PointTrace trace = runner.run(points[0], {.image = {}, .folder = folder_, .preview = "previews/0"});
+    const record::PointTrace of_other =
+        runner.run(points[1], {.image = {}, .folder = folder_, .preview = "previews/1"});
     ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     if (!world_.is_root()) return;
     ASSERT_TRUE(trace.preview);
     EXPECT_EQ(trace.preview->clean_file, "");
     EXPECT_TRUE(fs::exists(folder_ / trace.preview->noisy_file));
+    EXPECT_TRUE(of_other.preview) << "each image has its pictures";
 }
 
 TEST_F(Previews, MayBeLeftOutAndNeverCostAPoint) {
     study_.previews = 0;
     EXPECT_FALSE(run({settings_}).front().preview);
+    EXPECT_FALSE(fs::exists(folder_ / "previews"));
     study_.previews = 40;
     const fs::path folder = std::exchange(folder_, "/dev/null/nowhere");
     const record::PointTrace trace = run({settings_}).front();

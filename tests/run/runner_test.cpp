@@ -340,16 +340,36 @@ TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigestAndReference) {
     EXPECT_TRUE(first != second || !world_.is_root());
 }
 
+TEST_F(RunPoint, AChannelThatTheFileDoesNotNameIsNamedByItsNumber) {
+    config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
+    settings.image.path = folder_ / "in.tif";
+    if (world_.is_root()) {
+        const image::Image colours({40, 30}, 3, DType::u8), other({40, 30}, 1, DType::u8);
+        image::ImageMetadata metadata;
+        metadata.has_unnamed_channel = true;
+        image::save_image({colours.view(), other.view(), &metadata}, folder_ / "in.tif");
+    }
+    world_.barrier();
+    const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3}; };
+    const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+    const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_});
+    EXPECT_TRUE(trace.point.channel_note.starts_with("channel 4 ")) << trace.point.channel_note;
+}
+
 TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
     config::StudySettings study = quiet_study();
     study.bounds = true;
     Runner runner(world_, all_.topology, study);
     config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.memory_limit_mib = 40;  // of the point, not of the bounds
-    const plan::Plan plan = plan::make_plan({study, {settings, settings}, ""}, all_.topology, {});
+    config::PointSettings in_bf16 = settings;
+    in_bf16.dtype = Precision::bf16;
+    const plan::Plan plan = plan::make_plan({study, {settings, settings, in_bf16}, ""}, all_.topology, {});
     const record::PointTrace first = runner.run(plan.points[0], {});
     const record::PointTrace second = runner.run(plan.points[1], {});
+    const record::PointTrace other = runner.run(plan.points[2], {});
     ASSERT_EQ(first.status, record::PointStatus::ok) << first.reason;
+    ASSERT_EQ(other.status, record::PointStatus::ok) << other.reason;
     for (size_t rank = 0; rank < first.ranks.size(); ++rank) {
         const record::BoundsRecord& bounds = first.ranks[rank].bounds;
         for (const auto bound : {record::Bound::matmul_tflops, record::Bound::conv_tflops,
@@ -359,6 +379,8 @@ TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
             << "there is no device";
         EXPECT_EQ(second.ranks[rank].bounds, bounds);
     }
+    for (size_t rank = 0; rank < first.ranks.size(); ++rank)
+        EXPECT_NE(other.ranks[rank].bounds, first.ranks[rank].bounds) << "each precision has its own";
     EXPECT_EQ(first.ranks.front().memory.allocated_peak, second.ranks.front().memory.allocated_peak)
         << "no part of the point's memory";
 }

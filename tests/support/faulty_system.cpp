@@ -1,6 +1,7 @@
 // For LD_PRELOAD in tests: a file system that fails or is watched, memory that is short, and a clock that steps
 // backwards.
 // FAULTY_READ=<end of a path>:<n>: from the n-th pread() of such a file on, it fails with EIO.
+// FAULTY_SIGNAL=<end of a path>: every other pread() of such a file is interrupted by a signal, and fails with EINTR.
 // FAULTY_SYNC=<end of a path>: fsync() of such a file fails with EIO.
 // FAULTY_JOURNAL=<file>: "<process> open|read|write|fsync|rename <path>[ <new path>]" is added for each such call on
 // what lies in the folder of that file, or below it. Only opening for reading is an open, only pread() is a read.
@@ -43,6 +44,12 @@ bool is_faulty(int descriptor) {
     const size_t colon = text.rfind(':');
     if (!path_of(descriptor).ends_with(text.substr(0, colon))) return false;
     return ++reads >= std::atoi(&text[colon + 1]);
+}
+
+bool is_interrupted(int descriptor) {
+    static std::atomic<int> reads{0};
+    const char* wanted = std::getenv("FAULTY_SIGNAL");
+    return wanted != nullptr && path_of(descriptor).ends_with(wanted) && ++reads % 2 == 1;
 }
 
 ssize_t real_write(int descriptor, const void* from, size_t count) {
@@ -120,8 +127,9 @@ int open64(const char* path, int flags, ...) {
 ssize_t pread(int descriptor, void* to, size_t count, off_t offset) {
     static auto* const real = next_of<ssize_t(int, void*, size_t, off_t)>("pread");
     note("read", descriptor);
-    if (!is_faulty(descriptor)) return real(descriptor, to, count, offset);
-    errno = EIO;
+    const bool fails = is_faulty(descriptor);
+    if (!fails && !is_interrupted(descriptor)) return real(descriptor, to, count, offset);
+    errno = fails ? EIO : EINTR;
     return -1;
 }
 

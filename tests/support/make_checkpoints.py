@@ -15,6 +15,7 @@ import shutil
 import struct
 import sys
 import warnings
+import zipfile
 
 TYPES = {"f64": ("F64", "float64"), "f32": ("F32", "float32"), "f16": ("F16", "float16"), "bf16": ("BF16", "bfloat16")}
 
@@ -111,6 +112,16 @@ def save_safetensors(torch, weights, path, bytes_of):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def write_big_endian(folder):
+    """f32 as a big-endian machine would mark it."""
+    with zipfile.ZipFile(folder / "f32.zip.pth") as little, zipfile.ZipFile(folder / "big_endian.zip.pth", "w") as big:
+        for name in little.namelist():
+            big.writestr(name, b"big" if name.endswith("/byteorder") else little.read(name))
+    content = bytearray((folder / "f32.legacy.pth").read_bytes())
+    content[content.index(b"\x88", content.index(b"little_endian"))] = 0x89  # True becomes False
+    (folder / "big_endian.legacy.pth").write_bytes(content)
+
+
 def write_all(torch, folder):
     def save(weights, name):
         torch.save(weights, folder / f"{name}.zip.pth")
@@ -131,6 +142,7 @@ def write_all(torch, folder):
     save({"weight": ramp(torch, 4), "evil": Malicious(folder / "executed")}, "malicious")
     save({"weight": ramp(torch, 1).expand(1000)}, "expanded")
     trainer_files(torch, save)
+    write_big_endian(folder)
 
 
 def main():

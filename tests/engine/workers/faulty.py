@@ -12,7 +12,7 @@ PACKAGES = ()
 
 def fail(how, options):
     if how == "crash":
-        print("the last line of a crash", file=sys.stderr, flush=True)
+        print("a line before it\n" * 100 + "the last line of a crash", file=sys.stderr, flush=True)
         os.abort()
     elif how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
