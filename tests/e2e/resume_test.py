@@ -143,7 +143,7 @@ class Killed(ResumeTest):
         self.assertEqual(self.file.read_text(), before)
 
     def test_wrong_pixels_are_measured_again(self):
-        study = self.write('one.yaml', ONE)
+        study = self.write('one.yaml', STUDY.split('groups:')[0])
         environment = {**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1+'}
         wrong = run('run', study, '--out', self.out, env=environment)
         self.assertEqual(wrong.returncode, 3, wrong.stdout)
