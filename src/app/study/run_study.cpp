@@ -143,8 +143,8 @@ std::set<fs::path> inputs_of(const plan::Plan& plan) {
     std::set<fs::path> inputs;
     for (const plan::Point& point : plan.points) {
         const config::PointSettings& settings = point.settings;
-        for (const std::string& file :
-             {settings.image.path, settings.weights, settings.network.file, settings.engine.file})
+        for (const std::string& file : {settings.image.path, settings.weights, settings.network.file,
+                                        settings.engine.file, settings.timed.results})
             if (!file.empty()) inputs.emplace(file);
     }
     return inputs;
