@@ -50,6 +50,15 @@ void read_measured_calls(config::Config& config) {
     }
 }
 
+std::set<std::filesystem::path> inputs_of(const config::Config& config) {
+    std::set<std::filesystem::path> inputs;
+    for (const config::PointSettings& settings : config.points)
+        for (const std::string& file : {settings.image.path, settings.weights, settings.network.file,
+                                        settings.engine.file, settings.timed.results})
+            if (!file.empty()) inputs.emplace(file);
+    return inputs;
+}
+
 namespace {
 
 /// Tells weights apart.
@@ -166,18 +175,6 @@ run::OutputNames output_names(const StudyOutput& output) {
     };
 }
 
-/// Files that the points read.
-std::set<fs::path> inputs_of(const plan::Plan& plan) {
-    std::set<fs::path> inputs;
-    for (const plan::Point& point : plan.points) {
-        const config::PointSettings& settings = point.settings;
-        for (const std::string& file : {settings.image.path, settings.weights, settings.network.file,
-                                        settings.engine.file, settings.timed.results})
-            if (!file.empty()) inputs.emplace(file);
-    }
-    return inputs;
-}
-
 void require_no_input_is_replaced(const plan::Plan& plan, const run::OutputNames& names,
                                   const std::set<fs::path>& inputs) {
     for (const plan::Point& point : plan.points) {
@@ -240,7 +237,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
         if (!world.is_root()) return;
         check_weights(plan);
         options.folder = output.folder = study.folder(config);
-        options.inputs.merge(inputs_of(plan));
+        options.inputs.merge(inputs_of(config));
         require_no_input_is_replaced(plan, output_names(output), options.inputs);
         record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
         output.kept_files = record->kept_files();  // gives some points other names
