@@ -19,11 +19,15 @@ struct CompareArguments {
     std::string markdown;
 };
 
-std::vector<report::ResultsFile> load_all(const std::vector<std::string>& names) {
+/// Loads the results that `names` stand for. Throws UsageError when one of them is `output`.
+std::vector<report::ResultsFile> load_all(const std::vector<std::string>& names, const std::string& output) {
     std::vector<report::ResultsFile> files;
     files.reserve(names.size());
     for (const auto& name : names)
-        for (const auto& file : report::launches_in(name)) files.push_back(report::load_results(file));
+        for (const auto& file : report::launches_in(name)) {
+            require_not_input(output, file);
+            files.push_back(report::load_results(file));
+        }
     return files;
 }
 
@@ -55,11 +59,10 @@ double parse_fail_on(const std::string& text) {
 
 ExitCode compare(CompareArguments arguments) {
     sort_files(arguments);
-    for (const auto* files : {&arguments.old_files, &arguments.new_files})
-        for (const std::string& file : *files) require_not_input(arguments.markdown, file);
     const bool is_gate = arguments.fail_on.has_value();
     const double slower = is_gate ? parse_fail_on(*arguments.fail_on) : 0;
-    auto comparison = report::compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
+    auto comparison = report::compare_results(load_all(arguments.old_files, arguments.markdown),
+                                              load_all(arguments.new_files, arguments.markdown));
     if (is_gate) report::judge_by_launches(comparison);
     if (!arguments.markdown.empty()) write_whole(arguments.markdown, report::comparison_markdown(comparison));
     print_text(stdout, "{}", report::comparison_table(comparison, terminal_width(stdout)));

@@ -50,8 +50,14 @@ ExitCode dry_run(const RunArguments& arguments) {
 
 ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
     const config::Config config = load_study(arguments.study);
-    const bool is_verbose = arguments.record.verbose || arguments.record.json;
-    return run_launches({arguments.launches, arguments.launcher, output_folder(arguments, config), is_verbose}, raw);
+    StudyLaunches launches{.count = arguments.launches,
+                           .launcher = arguments.launcher,
+                           .folder = output_folder(arguments, config),
+                           .inputs = inputs_of(config),
+                           .resumes = arguments.record.resume,
+                           .is_verbose = arguments.record.verbose || arguments.record.json};
+    launches.inputs.insert(arguments.study.file);
+    return run_launches(launches, raw);
 }
 
 }  // namespace

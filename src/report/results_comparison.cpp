@@ -141,15 +141,23 @@ std::string why_missing(Side Match::*side, Side Match::*other, const Match& matc
     return fmt::format("{}: {}", here.name, state_of(*here.launches.front()));
 }
 
-/// Adds launches without figures, if other launches have figures, and figures that may not be compared.
-void add_side_remarks(const Side& side, std::vector<std::string>& remarks) {
+/// Counts the launches without figures by what is wrong with them, if other launches have figures.
+void add_left_out(const Side& side, std::vector<std::string>& remarks) {
+    if (times_of(side).empty()) return;
+    std::map<std::string, int> counts;
+    for (const auto* point : side.launches)
+        if (!has_figures(*point)) ++counts[state_of(*point)];
+    for (const auto& [state, count] : counts)
+        remarks.push_back(count == 1 ? fmt::format("a launch of {} is left out: {}", side.name, state)
+                                     : fmt::format("{} launches of {} are left out: {}", count, side.name, state));
+}
+
+/// Adds figures that may not be compared.
+void add_invalid(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches) {
-        std::string remark;
-        if (!has_figures(*point) && !times_of(side).empty())
-            remark = fmt::format("a launch of {} is left out: {}", side.name, state_of(*point));
-        if (has_figures(*point) && point->summary.validity == measure::Validity::invalid)
-            remark = fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; "));
-        if (!remark.empty() && std::count(remarks.begin(), remarks.end(), remark) == 0) remarks.push_back(remark);
+        if (!has_figures(*point) || point->summary.validity != measure::Validity::invalid) continue;
+        std::string remark = fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; "));
+        if (std::count(remarks.begin(), remarks.end(), remark) == 0) remarks.push_back(std::move(remark));
     }
 }
 
@@ -178,8 +186,10 @@ PointComparison compare_point(const Match& match, const std::vector<Match>& all)
     if (after.empty()) add_item(point.missing, why_missing(&Match::after, &Match::before, match, all));
     point.lost = after.empty() && !before.empty();
     if (point.missing.empty()) point.comparison = measure::compare_times(before, after);
-    add_side_remarks(match.before, point.remarks);
-    add_side_remarks(match.after, point.remarks);
+    for (const Side* side : {&match.before, &match.after}) {
+        add_left_out(*side, point.remarks);
+        add_invalid(*side, point.remarks);
+    }
     if (point.comparison && point.comparison->change != measure::Change::same)
         for (const Side* side : {&match.before, &match.after}) add_foreign_work(*side, point.remarks);
     if (!match.before.launches.empty() && !match.after.launches.empty())

@@ -179,6 +179,16 @@ class Compare(program.ProgramTest):
             self.assert_refused(run('compare', old, new, '--markdown', results), 2, results.name)
             self.assertEqual(results.read_bytes(), before)
 
+    def test_results_named_by_their_folder_are_not_overwritten(self):
+        study, launches = self.folder / 'study', self.launches('launches', 10)
+        study.mkdir()
+        self.launch('study/results.jsonl', 1)
+        for results in (study / 'results.jsonl', launches / 'launch-2/results.jsonl'):
+            before = results.read_bytes()
+            for names in ((study, launches), (launches, study)):
+                self.assert_refused(run('compare', *names, '--markdown', results), 2, str(results))
+            self.assertEqual(results.read_bytes(), before)
+
     def test_markdown(self):
         report = self.folder / 'report.md'
         self.compared(self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1), '--markdown', report)

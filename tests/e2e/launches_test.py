@@ -29,6 +29,12 @@ class Launches(program.ProgramTest):
         self.assertEqual(result.returncode, code, result.stderr + result.stdout)
         return result
 
+    def script(self, name, text):
+        """A launcher: the program and its arguments are "$@"."""
+        file = self.write(name, f'#!/bin/bash\n{text}\n')
+        file.chmod(0o755)
+        return file
+
     def environments(self):
         files = sorted((self.folder / 'out').glob('launch-*/results.jsonl'))
         return [json.loads(file.read_text().splitlines()[0])['environment'] for file in files]
@@ -68,7 +74,39 @@ class Launches(program.ProgramTest):
         self.assert_refused(self.started('--launches', 2, code=2), 2, 'out/results.jsonl', '--out')
         (self.folder / 'out/results.jsonl').unlink()
         (self.folder / 'out/launch-3').mkdir()
-        self.assert_refused(self.started('--launches', 2, code=2), 2, 'launch-3', '--out')
+        self.assert_refused(self.started('--launches', 2, '--resume', code=2), 2, 'launch-3', '--out')
+
+    def test_launches_of_an_earlier_run_are_kept_aside(self):
+        out = self.folder / 'out'
+        self.started('--launches', 3)
+        before = [file.read_bytes() for file in sorted(out.glob('launch-*/*.*'))]
+        result = self.started('--launches', 2, '--launcher', 'true', code=1)
+        self.assertTrue('RESULT: FAILED' in result.stdout and 'launch 2: ' in result.stdout, result.stdout)
+        self.assertEqual(list(out.glob('launch-*')), [])
+        self.assertEqual([file.read_bytes() for file in sorted(out.glob('earlier-*/launch-*/*.*'))], before)
+        self.assertIn(next(out.glob('earlier-*')).name, result.stderr)
+
+    def test_a_resumed_launch_that_does_nothing_failed(self):
+        self.started('--launches', 2)
+        result = self.started('--launches', 2, '--resume', '--launcher', 'true', code=1)
+        self.assertIn('RESULT: FAILED', result.stdout)
+        self.assertIn('RESULT: VALID', self.started('--launches', 2, '--resume').stdout.splitlines()[-1])
+        self.assertEqual(list((self.folder / 'out').glob('earlier-*')), [])
+
+    def test_a_study_among_earlier_launches_is_not_moved(self):
+        (self.folder / 'out/launch-1').mkdir(parents=True)
+        study = self.write('out/launch-1/study.yaml', STUDY)
+        self.assert_refused(run('run', study, '--out', self.folder / 'out', '--launches', 2), 2, str(study), '--out')
+        self.assertTrue(study.exists())
+
+    def test_two_series_do_not_write_into_one_folder(self):
+        slow = self.script('slow.sh', f'touch {self.folder}/started; exec sleep 600')
+        words = [program.PROGRAM, 'run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', '--launches', 2,
+                 '--launcher', slow]
+        first = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(lambda: (first.kill(), first.wait()))
+        self.wait_until((self.folder / 'started').exists, 'the launch did not start')
+        self.assert_refused(self.started('--launches', 2, code=2), 2, f'{self.folder}/out', '--out')
 
     def test_a_launch_that_is_wrongly_called_is_the_only_one(self):
         result = self.started('--launches', 3, '--launcher', '/no/such/mpirun -n 4', code=2)
@@ -77,18 +115,21 @@ class Launches(program.ProgramTest):
         self.assertNotIn('LAUNCH 2', result.stdout)
 
     def test_the_gravest_exit_code_is_that_of_all(self):
-        once = self.write('once.sh', '#!/bin/bash\n"$@"\ncase "$*" in *launch-2*) exit 3;; esac\n')
-        once.chmod(0o755)
+        once = self.script('once.sh', '"$@"\ncase "$*" in *launch-2*) exit 3;; esac')
         self.started('--launches', 3, '--launcher', once, code=3)
         self.assertEqual(len(self.environments()), 3, 'a launch that failed its verification ends no study')
 
     def test_a_launch_that_leaves_no_results_is_named(self):
-        once = self.write('once.sh', '#!/bin/bash\ncase "$*" in *launch-1*) exit 7;; esac\n"$@"\n')
-        once.chmod(0o755)
-        for launcher in (once, 'true'):
+        once = self.script('once.sh', 'case "$*" in *launch-1*) exit 7;; esac\n"$@"')
+        for launcher in (once, 'true', self.script('partial.sh', 'exit 5')):
             result = self.started('--launches', 2, '--launcher', launcher, code=1)
             self.assertIn('RESULT: FAILED', result.stdout)
             self.assertIn('launch 1: ', result.stdout)
+
+    def test_a_launcher_that_swallows_a_failure_hides_nothing(self):
+        swallowing = self.script('swallowing.sh', '"$@"\nsed -i "\\$d" "${@: -1}/results.jsonl"')
+        result = self.started('--launches', 2, '--launcher', swallowing, code=1)
+        self.assertIn('RESULT: FAILED', result.stdout)
 
     def test_a_killed_start_takes_its_launch_along(self):
         """SIGKILL, as a job's end or the kernel sends it, leaves no time to hand anything on."""

@@ -31,6 +31,7 @@ groups:
   - {memory_limit_mib: 3}
   - {patch: [16, 64]}
 """
+PICTURES = ('noisy_file', 'denoised_file', 'clean_file')
 ENDLESS = STUDY + '  - {patch: 24, stop.min_reps: 100000}\n  - {patch: 40}\n'
 
 
@@ -226,6 +227,21 @@ class Changed(ResumeTest):
         self.assertIn('resumed: 7 of 8', result.stderr)
         self.assertEqual(sorted(line['index'] for line in self.points()), list(range(8)))
         self.assertEqual(len({line['key'] for line in self.points()}), len({line[1] for line in expected}) + 1)
+
+    def test_a_study_that_grows_in_front_keeps_the_files_of_finished_points(self):
+        for saved, count in (('true', 4), ('false', 3)):
+            self.out = self.folder / saved
+            self.file = self.out / 'results.jsonl'
+            study = self.write('seeds.yaml', STUDY.replace('save_images: false', f'save_images: {saved}').split('groups:')[0])
+            self.assertEqual(self.go('--set', 'image.seed=1', study=study).returncode, 0)
+            for seeds in ('[0, 1]', '[2, 0, 1]'):
+                before = {file: file.read_bytes() for file in self.out.rglob('000-*.png')}
+                result = self.go('--resume', '--set', f'image.seed={seeds}', study=study)
+                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                self.assertEqual({file: file.read_bytes() for file in before}, before)
+            written = [name for point in self.points()
+                       for name in (point['output_file'], *map(point['preview'].get, PICTURES)) if name]
+            self.assertEqual((len(written), len(set(written))), (3 * count, 3 * count))
 
     def test_a_pipe_in_the_place_of_the_results_is_refused(self):
         self.out.mkdir()

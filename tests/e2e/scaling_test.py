@@ -107,6 +107,15 @@ class Scaling(program.ProgramTest):
         self.assert_refused(run('plan', study, *same_work, '--set', 'batch=8'), 2, f'timed.results = {measured}',
                             'batch 2', 'batch 8')
 
+    def test_the_file_of_call_times_is_never_replaced(self):
+        self.study(STUDY + REAL, '--set', 'ranks=1', '--set', 'batch=[1, 2]', ranks=0)
+        measured = self.folder / 'out/results.jsonl'
+        before = measured.read_bytes()
+        result = run('run', self.write('study.yaml', STUDY + SIMULATED), '--out', self.folder / 'out', '--set',
+                     'image.channels=3', '--set', f'timed.results={measured}', '--set', 'ranks=1')
+        self.assert_refused(result, 2, f"'{measured}'", 'inputs are never modified')
+        self.assertEqual(measured.read_bytes(), before)
+
     def test_simulated_results_do_not_compare_with_measured_ones(self):
         self.study(STUDY + SIMULATED, '--set', 'ranks=1', ranks=0)
         (self.folder / 'out/results.jsonl').rename(self.folder / 'simulated.jsonl')

@@ -44,6 +44,20 @@ TEST(ResultsComparison, AWrongOutputHasNoFigures) {
     EXPECT_EQ(regressions(compared, 0.03).size(), 1U);
 }
 
+TEST(ResultsComparison, LaunchesThatAreLeftOutAreCounted) {
+    const auto good = results_of({sample_point(1, 8, 1, 100)});
+    record::PointTrace point = sample_point(1, 4, 1, 100);
+    point.verification.outcome = record::Verification::Outcome::failed;
+    const auto wrong = results_of({point});
+    const auto remarks_of = [&](const std::vector<ResultsFile>& launches) {
+        return compare_results({good}, launches).points.at(0).remarks;
+    };
+    using testing::Contains;
+    EXPECT_THAT(remarks_of({wrong, good, wrong}), Contains("2 launches of NEW are left out: the output is wrong"));
+    EXPECT_THAT(remarks_of({wrong, good}), Contains("a launch of NEW is left out: the output is wrong"));
+    EXPECT_TRUE(remarks_of({good, good}).empty());
+}
+
 TEST(ResultsComparison, TheChangeIsThatOfTheTimesShown) {
     const auto launch = [](double pass_s) { return results_of({sample_point(1, pass_s, 1, 100)}); };
     const auto compared = compare_results({launch(8), launch(2), launch(3)}, {launch(4), launch(9), launch(1)});

@@ -1,10 +1,12 @@
 #include "app/study/launches.hpp"
 
+#include "app/study/study_record.hpp"
 #include "app/terminal.hpp"
 #include "base/stopwatch.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "report/expected_time.hpp"
+#include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
 #include "report/tables/tables.hpp"
 
@@ -24,6 +26,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -121,24 +125,28 @@ ExitCode graver(ExitCode a, ExitCode b) {
     return *std::find_if(kOrder.begin(), kOrder.end(), [&](ExitCode code) { return code == a || code == b; });
 }
 
-measure::Verdict verdict_of(const fs::path& launch_folder) {
-    const fs::path file = launch_folder / report::kResultsName;
-    std::error_code ignored;
-    if (!fs::exists(file, ignored)) return {measure::Validity::failed, {"it left no results"}, {}};
-    const auto results = report::load_results(file);
-    return results.end ? results.end->verdict : measure::Verdict{measure::Validity::failed, {"it did not end"}, {}};
+measure::Verdict failed_by(const std::string& reason) { return {measure::Validity::failed, {reason}, {}}; }
+
+measure::Verdict verdict_of(const fs::path& results_file) {
+    try {
+        const auto results = report::load_results(results_file);
+        return results.end ? results.end->verdict : failed_by("it did not end");
+    } catch (const UsageError& error) {  // killed before its first line was whole
+        return failed_by(error.what());
+    }
 }
 
-/// Combines the verdicts of the launches. Each reason names its launch.
-measure::Verdict verdict_of(const StudyLaunches& options, int64_t started) {
-    measure::Verdict all;
-    for (int64_t launch = 1; launch <= started; ++launch) {
-        const measure::Verdict own = verdict_of(report::launch_folder(options.folder, launch));
-        all.validity = std::max(all.validity, own.validity);
-        for (const auto& reason : own.reasons) all.reasons.push_back(fmt::format("launch {}: {}", launch, reason));
-    }
-    if (started < options.count) all.reasons.push_back(fmt::format("{} of {} launches", started, options.count));
-    return all;
+/// Adds the verdict of a launch to that of all. Each reason names its launch.
+void add_verdict(measure::Verdict& all, int64_t launch, const measure::Verdict& own) {
+    all.validity = std::max(all.validity, own.validity);
+    for (const auto& reason : own.reasons) all.reasons.push_back(fmt::format("launch {}: {}", launch, reason));
+}
+
+/// Returns when the file was changed last; nothing when it is not there.
+std::optional<fs::file_time_type> time_of(const fs::path& file) {
+    std::error_code missing;
+    const fs::file_time_type time = fs::last_write_time(file, missing);
+    return missing ? std::nullopt : std::optional(time);
 }
 
 /// Returns the last line, "RESULT: ..", of what a launch printed; empty if it did not get so far.
@@ -161,7 +169,7 @@ void print_launch(const StudyLaunches& options, int64_t launch, double wall_s, c
 }
 
 /// Returns the exit code of the launch.
-int run_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
+int wait_for_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
     if (options.is_verbose) {
         fmt::print("LAUNCH {} of {}\n", launch, options.count);
         std::fflush(stdout);
@@ -174,6 +182,21 @@ int run_launch(const StudyLaunches& options, int64_t launch, const std::vector<s
     return code;
 }
 
+struct LaunchEnd {
+    ExitCode code = ExitCode::ok;
+    measure::Verdict verdict;
+};
+
+/// Runs a launch and judges it by its own results, never by those that it found.
+LaunchEnd run_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
+    const fs::path results = report::launch_folder(options.folder, launch) / report::kResultsName;
+    const auto before = time_of(results);
+    const int status = wait_for_launch(options, launch, command);
+    const ExitCode code = status >= 0 && status <= 5 ? static_cast<ExitCode>(status) : ExitCode::failed;
+    if (time_of(results) == before) return {graver(code, ExitCode::failed), failed_by("it left no results of its own")};
+    return {code, verdict_of(results)};
+}
+
 void print_end(const StudyLaunches& options, int64_t started, const measure::Verdict& verdict) {
     const std::string launcher = options.launcher.empty() ? "the program alone" : options.launcher;
     print_text(stdout, "\nlaunches: {} of {}, each a start of its own ({}): {} to {}\n", started, options.count,
@@ -184,7 +207,8 @@ void print_end(const StudyLaunches& options, int64_t started, const measure::Ver
     fmt::print("{}\n", report::verdict_line(verdict));
 }
 
-/// Throws UsageError when this process was started as a rank, and when the folder holds other results.
+/// Throws UsageError when this process was started as a rank, and when the folder holds results that would be taken for
+/// those of these launches.
 void check_can_launch(const StudyLaunches& options) {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
         if (std::getenv(name) != nullptr)
@@ -196,10 +220,36 @@ void check_can_launch(const StudyLaunches& options) {
     if (fs::exists(options.folder / report::kResultsName, ignored))
         throw UsageError((options.folder / report::kResultsName).string() +
                          ": results of a study without launches are there; choose another folder with --out");
-    if (const fs::path more = report::launch_folder(options.folder, options.count + 1); fs::exists(more, ignored))
+    const fs::path more = report::launch_folder(options.folder, options.count + 1);
+    if (options.resumes && fs::exists(more, ignored))
         throw UsageError(more.string() +
                          ": is of an earlier study with more launches, which compare would take for this "
                          "one's; remove it, or choose another folder with --out");
+}
+
+/// Whether `file` lies in `folder` or in a folder there.
+bool lies_in(const fs::path& file, const fs::path& folder) {
+    std::error_code missing;
+    for (fs::path place = fs::canonical(file, missing); place.has_relative_path(); place = place.parent_path())
+        if (fs::equivalent(place, folder, missing)) return true;
+    return false;
+}
+
+/// Throws UsageError when a launch still writes into `launch`, and when the study reads a file there.
+void check_can_move(const fs::path& launch, const std::set<fs::path>& inputs) {
+    const FolderLock is_free(launch);
+    for (const fs::path& input : inputs)
+        if (lies_in(input, launch))
+            throw UsageError(input.string() + ": is an input of this study and lies in " + launch.string() +
+                             ", which is moved aside before the first launch; choose another folder with --out");
+}
+
+/// Moves the launches of an earlier run aside: `compare` would take those that are left for launches of this one.
+void keep_earlier_launches(const StudyLaunches& options) {
+    const std::vector<fs::path> launches = report::launch_folders_in(options.folder);
+    for (const fs::path& launch : launches) check_can_move(launch, options.inputs);
+    if (const fs::path aside = report::move_folders_aside(launches); !aside.empty())
+        print_text(stderr, "earlier results are kept in {}\n", aside.string());
 }
 
 /// Returns the command of one launch: the launcher, this program, and its arguments without those about launches, plus
@@ -224,22 +274,28 @@ std::vector<std::string> launch_command(const StudyLaunches& options, int64_t la
 ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) {
     check_can_launch(options);
     make_folder(options.folder);
+    const FolderLock lock(options.folder);
+    if (!options.resumes) keep_earlier_launches(options);
     const comm::InterruptionGuard guard;
     const std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);
     std::error_code unknown;
     const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
     const std::string program = unknown ? arguments.argv[0] : self.string();
     ExitCode worst = ExitCode::ok;
+    measure::Verdict verdict;
     int64_t started = 0;
     while (started < options.count && comm::interruption().empty() && worst != ExitCode::usage) {
         ++started;
-        const int code = run_launch(options, started, launch_command(options, started, words, program));
-        worst = graver(worst, code >= 0 && code <= 5 ? static_cast<ExitCode>(code) : ExitCode::failed);
+        const LaunchEnd end = run_launch(options, started, launch_command(options, started, words, program));
+        worst = graver(worst, end.code);
+        add_verdict(verdict, started, end.verdict);
     }
     if (worst == ExitCode::usage) return worst;
-    const measure::Verdict verdict = verdict_of(options, started);
+    if (started < options.count) {
+        verdict.reasons.push_back(fmt::format("{} of {} launches", started, options.count));
+        worst = graver(worst, ExitCode::partial);
+    }
     print_end(options, started, verdict);
-    if (started < options.count) worst = graver(worst, ExitCode::partial);
     return verdict.validity == measure::Validity::failed && worst == ExitCode::ok ? ExitCode::failed : worst;
 }
 

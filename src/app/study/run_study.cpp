@@ -50,6 +50,15 @@ void read_measured_calls(config::Config& config) {
     }
 }
 
+std::set<std::filesystem::path> inputs_of(const config::Config& config) {
+    std::set<std::filesystem::path> inputs;
+    for (const config::PointSettings& settings : config.points)
+        for (const std::string& file : {settings.image.path, settings.weights, settings.network.file,
+                                        settings.engine.file, settings.timed.results})
+            if (!file.empty()) inputs.emplace(file);
+    return inputs;
+}
+
 namespace {
 
 /// Tells weights apart.
@@ -127,35 +136,49 @@ std::string output_extension(const config::PointSettings& settings) {
     return fs::path(settings.image.path).extension().string();
 }
 
-run::OutputNames output_names(const fs::path& folder, bool save_images) {
-    return [folder, save_images](const plan::Point& point) {
-        const std::string name = fmt::format("{:03}-", point.index) + plan::label_of(point);
-        run::PointFiles files{.folder = folder, .preview = "previews/" + name};
-        if (!save_images) return files;
-        const std::string extension = output_extension(point.settings);
-        files.image = folder / (name + (image::is_lossy(name + extension) ? ".png" : extension));
-        return files;
-    };
+/// The files that a point writes.
+std::vector<fs::path> files_in(const run::PointFiles& files) {
+    std::vector<fs::path> outputs = run::preview_files(files);
+    if (!files.image.empty()) outputs.push_back(files.image);
+    return outputs;
 }
 
-/// Files that the points read.
-std::set<fs::path> inputs_of(const plan::Plan& plan) {
-    std::set<fs::path> inputs;
-    for (const plan::Point& point : plan.points) {
-        const config::PointSettings& settings = point.settings;
-        for (const std::string& file :
-             {settings.image.path, settings.weights, settings.network.file, settings.engine.file})
-            if (!file.empty()) inputs.emplace(file);
-    }
-    return inputs;
+/// Where a study writes, for output_names.
+struct StudyOutput {
+    fs::path folder;
+    bool save_images = true;
+    std::string kept_files;  // see StudyRecord::kept_files
+};
+
+run::PointFiles files_named(const std::string& name, const plan::Point& point, const StudyOutput& output) {
+    run::PointFiles files{.folder = output.folder, .preview = "previews/" + name};
+    if (!output.save_images) return files;
+    const std::string extension = output_extension(point.settings);
+    files.image = output.folder / (name + (image::is_lossy(name + extension) ? ".png" : extension));
+    return files;
+}
+
+bool would_replace_kept(const run::PointFiles& files, const StudyOutput& output) {
+    return std::ranges::any_of(files_in(files), [&](const fs::path& file) {
+        return output.kept_files.find('/' + file.filename().string() + '/') != std::string::npos;
+    });
+}
+
+/// Names files after the point's index and label; where a finished point keeps one of them, with "-2", "-3", ..
+run::OutputNames output_names(const StudyOutput& output) {
+    return [output](const plan::Point& point) {
+        const std::string name = fmt::format("{:03}-", point.index) + plan::label_of(point);
+        run::PointFiles files = files_named(name, point, output);
+        for (int i = 2; would_replace_kept(files, output); ++i)
+            files = files_named(fmt::format("{}-{}", name, i), point, output);
+        return files;
+    };
 }
 
 void require_no_input_is_replaced(const plan::Plan& plan, const run::OutputNames& names,
                                   const std::set<fs::path>& inputs) {
     for (const plan::Point& point : plan.points) {
-        const run::PointFiles files = names(point);
-        std::vector<fs::path> outputs = run::preview_files(files);
-        if (!files.image.empty()) outputs.push_back(files.image);
+        std::vector<fs::path> outputs = files_in(names(point));
         std::error_code ignored;
         std::erase_if(outputs, [&](const fs::path& output) { return !fs::exists(output, ignored); });
         for (const fs::path& output : outputs)
@@ -208,20 +231,23 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     run::Runner runner(world, topology, config.study);
     plan::Plan plan = plan_together(config, world, topology, runner);
     RecordOptions options = study.record;
+    StudyOutput output{.save_images = config.study.save_images};
     std::unique_ptr<StudyRecord> record;
     run::together(world, [&] {
         if (!world.is_root()) return;
         check_weights(plan);
-        options.folder = study.folder(config);
-        options.inputs.merge(inputs_of(plan));
-        require_no_input_is_replaced(plan, output_names(options.folder, config.study.save_images), options.inputs);
+        options.folder = output.folder = study.folder(config);
+        options.inputs.merge(inputs_of(config));
+        require_no_input_is_replaced(plan, output_names(output), options.inputs);
         record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
+        output.kept_files = record->kept_files();  // gives some points other names
+        require_no_input_is_replaced(rest_of(plan, record->to_do()), output_names(output), options.inputs);
         runner.report_to(&record->show_progress(plan));
     });
-    options.folder = world.broadcast(options.folder.string());
+    output.folder = world.broadcast(output.folder.string());
+    output.kept_files = world.broadcast(output.kept_files);
     plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
-    const run::OutputNames names = output_names(options.folder, config.study.save_images);
-    run::run_plan(plan, runner, names, [&](const record::PointTrace& trace) {
+    run::run_plan(plan, runner, output_names(output), [&](const record::PointTrace& trace) {
         run::together(world, [&] {
             if (record) record->add(trace);
         });

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
 
 namespace pb::app {
 
@@ -17,6 +18,9 @@ namespace pb::app {
 
 /// Sets `timed.table` of simulated points from the results that `timed.results` names. Throws UsageError.
 void read_measured_calls(config::Config& config);
+
+/// The files that the points of a study read. May hold names that are no files, as that of published weights.
+[[nodiscard]] std::set<std::filesystem::path> inputs_of(const config::Config& config);
 
 /// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
 [[nodiscard]] plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model);

@@ -191,9 +191,16 @@ void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& pl
     changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
     check_changes(changes, file_, options_.force);
     for (const bool finished : resumption.finished) to_do_ += finished ? '0' : '1';
+    for (const report::RecordedPoint& recorded : resumption.kept) keep_files_of(recorded.trace);
     print_timed(fmt::format("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size()));
     resumption.lines.push_back(report::resume_line(environment));
     results_.emplace(file_, resumption.lines);
+}
+
+void StudyRecord::keep_files_of(const record::PointTrace& trace) {
+    const record::Preview preview = trace.preview.value_or(record::Preview{});
+    for (const std::string& file : {trace.output_file, preview.noisy_file, preview.denoised_file, preview.clean_file})
+        if (!file.empty()) kept_files_ += (kept_files_.empty() ? "/" : "") + fs::path(file).filename().string() + "/";
 }
 
 void StudyRecord::add(const record::PointTrace& trace) {

@@ -59,6 +59,10 @@ class StudyRecord {
     /// Holds one character for each point of the plan: '1' when it is still to be measured.
     [[nodiscard]] const std::string& to_do() const { return to_do_; }
 
+    /// Names, without folders, of the images and previews of finished points, which no other point may replace:
+    /// "/000-a.png/000-a-noisy.png/". Empty when there are none.
+    [[nodiscard]] const std::string& kept_files() const { return kept_files_; }
+
     /// Starts the progress bar, which stays below the printed lines. Call it after the plan is printed and before the
     /// first point, and tell it what the root does until finish().
     [[nodiscard]] run::ProgressListener& show_progress(const plan::Plan& plan);
@@ -71,11 +75,13 @@ class StudyRecord {
     void print(const report::ResultsFile& results, const measure::StudySummary& study, const measure::Verdict& verdict,
                bool files_written) const;
     void resume(const report::ResultsFile& former, const plan::Plan& plan, const record::Environment& environment);
+    void keep_files_of(const record::PointTrace& trace);
 
     RecordOptions options_;
     std::filesystem::path file_;
     std::optional<FolderLock> lock_;
     std::string to_do_;
+    std::string kept_files_;
     std::optional<report::JsonlWriter> results_;
     std::optional<Progress> progress_;
 };

@@ -88,6 +88,16 @@ void keep_in(const fs::path& folder, const fs::path& file) {
                     "; choose another folder with --out");
 }
 
+/// Makes the folder earlier-<time of the last change of `place`> beside it.
+fs::path make_earlier_folder(const fs::path& place) {
+    const std::string stem = "earlier-" + stamp_of(place);
+    std::error_code ignored;
+    fs::path folder = place.parent_path() / stem;
+    for (int i = 2; fs::exists(folder, ignored); ++i) folder = place.parent_path() / fmt::format("{}-{}", stem, i);
+    make_folder(folder);
+    return folder;
+}
+
 }  // namespace
 
 std::filesystem::path move_aside(const std::filesystem::path& file, std::span<const char* const> made_of_it,
@@ -96,15 +106,19 @@ std::filesystem::path move_aside(const std::filesystem::path& file, std::span<co
     if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) == 0) return {};
     std::set<fs::path> names = images_named_in(file);
     names.insert(made_of_it.begin(), made_of_it.end());
-    const std::string stem = "earlier-" + stamp_of(file);
-    fs::path folder = file.parent_path() / stem;
-    for (int i = 2; fs::exists(folder, ignored); ++i) folder = file.parent_path() / fmt::format("{}-{}", stem, i);
-    make_folder(folder);
+    const fs::path folder = make_earlier_folder(file);
     for (const fs::path& name : names)
         if (fs::exists(file.parent_path() / name, ignored) && !holds_one_of(inputs, file.parent_path() / name))
             keep_in(folder, file.parent_path() / name);
     keep_in(folder, file);  // last: without it the next run would move nothing
     return folder;
+}
+
+std::filesystem::path move_folders_aside(const std::vector<fs::path>& folders) {
+    if (folders.empty()) return {};
+    const fs::path earlier = make_earlier_folder(folders.front());
+    for (const fs::path& folder : folders) keep_in(earlier, folder);
+    return earlier;
 }
 
 std::string resume_line(const record::Environment& environment) {

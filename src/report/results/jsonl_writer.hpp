@@ -27,6 +27,10 @@ inline constexpr const char* kResultsSchemaVersion = "1.0";
                                                std::span<const char* const> made_of_it = {},
                                                const std::set<std::filesystem::path>& inputs = {});
 
+/// Moves folders that lie side by side into the folder earlier-<time of the last change of the first> beside them.
+/// Returns that folder, or an empty path when there are none. Throws Error.
+[[nodiscard]] std::filesystem::path move_folders_aside(const std::vector<std::filesystem::path>& folders);
+
 /// Returns the line that comes before the points of a resumed session.
 [[nodiscard]] std::string resume_line(const record::Environment& environment);
 

@@ -156,12 +156,29 @@ std::filesystem::path results_in(const std::filesystem::path& name) {
     return std::filesystem::is_directory(name, ignored) ? name / kResultsName : name;
 }
 
+constexpr std::string_view kLaunchPrefix = "launch-";
+
+bool is_launch_name(std::string_view name) {
+    return name.starts_with(kLaunchPrefix) && name.size() > kLaunchPrefix.size() &&
+           name.find_first_not_of("0123456789", kLaunchPrefix.size()) == std::string_view::npos;
+}
+
 }  // namespace
 
 ResultsFile load_results(const std::filesystem::path& file) { return Reader(file).read(); }
 
 std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch) {
-    return folder / fmt::format("launch-{}", launch);
+    return folder / fmt::format("{}{}", kLaunchPrefix, launch);
+}
+
+std::vector<std::filesystem::path> launch_folders_in(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    std::vector<std::filesystem::path> launches;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        if (entry.is_directory(ignored) && is_launch_name(entry.path().filename().string()))
+            launches.push_back(entry.path());
+    std::ranges::sort(launches);
+    return launches;
 }
 
 std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name) {

@@ -102,4 +102,7 @@ struct ResultsFile {
 /// Returns the folder of the n-th launch, counted from 1.
 [[nodiscard]] std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch);
 
+/// Returns the folders of launches, of any number, that lie in `folder`.
+[[nodiscard]] std::vector<std::filesystem::path> launch_folders_in(const std::filesystem::path& folder);
+
 }  // namespace pb::report
