@@ -1,7 +1,5 @@
 #include "run/verify/output_scan.hpp"
 
-#include "run/agreement.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
