@@ -121,12 +121,19 @@ void SampleMap::copy_gaps(const PixelView& original, MutablePixelView samples) c
     });
 }
 
-double SampleMap::rounding() const {
-    if (!is_float(type_)) return 0.5 / range_.width();
-    // The precision is half a unit in the last place at the larger end. f64 has the precision of f32, which lies
-    // between.
+double SampleMap::half_step(double sample) const {
+    if (!is_float(type_)) return 0.5;
+    // f64 has the precision of f32, which lies between.
     const double precision = type_ == DType::f16 ? std::ldexp(1.0, -11) : std::ldexp(1.0, -24);
-    return precision * std::max(std::abs(range_.low), std::abs(range_.high)) / range_.width();
+    return precision * std::max({std::abs(range_.low), std::abs(range_.high), std::abs(sample)});
+}
+
+double SampleMap::rounding() const { return half_step(range_.low) / range_.width(); }
+
+double SampleMap::added_rounding(double value) const {
+    const double sample = range_.low + value * range_.width(), half = half_step(sample);
+    const bool is_replaced = nodata_ && std::abs(sample - *nodata_) <= half;
+    return (is_replaced ? 2 * half : half) / range_.width() - rounding();
 }
 
 SampleRange SampleMap::limits() const {

@@ -48,12 +48,19 @@ class SampleMap {
     /// Copies the samples of `original` that are gaps to the same positions in `samples`, bit for bit.
     void copy_gaps(const PixelView& original, MutablePixelView samples) const;
 
-    /// The largest change of a value by from_unit, in units of the range.
+    /// The largest change by from_unit of a value within the range that does not become `nodata`, in units of the
+    /// range.
     [[nodiscard]] double rounding() const;
+    /// What from_unit may change `value` by in addition to rounding(), in units of the range: floats beyond the range
+    /// have a wider spacing there, and where `nodata` would be stored a neighbour is. 0 elsewhere.
+    [[nodiscard]] double added_rounding(double value) const;
     /// The smallest and largest value of the type, in units of the range.
     [[nodiscard]] SampleRange limits() const;
 
   private:
+    /// Half of the distance of samples at `sample`, or in the range, whichever is more.
+    [[nodiscard]] double half_step(double sample) const;
+
     DType type_;
     SampleRange range_;
     bool has_gaps_;

@@ -94,7 +94,8 @@ Sample next_sample(double value, bool above) {
     if constexpr (std::is_integral_v<Sample>) {
         return static_cast<Sample>(value + (above ? 1 : -1));
     } else if constexpr (std::is_same_v<Sample, Half>) {
-        const double step = std::max(std::ldexp(1.0, -24), std::abs(value) * std::ldexp(1.0, -10));
+        constexpr int kLeastExponent = -14;
+        const double step = std::ldexp(1.0, std::max(std::ilogb(value), kLeastExponent) - 10);
         return sample_of<Half>(value + (above ? step : -step));
     } else {
         constexpr Sample kInfinity = std::numeric_limits<Sample>::infinity();

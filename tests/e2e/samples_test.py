@@ -141,6 +141,22 @@ class Units(Samples):
             self.assertEqual([i for i, value in enumerate(out) if value == nodata],
                              [i for i, value in enumerate(values) if value == nodata])
 
+    def test_a_neighbour_of_nodata_in_a_file_is_right(self):
+        values = [100 if (x // 4 + y // 4) % 2 else 101 for y in range(EDGE) for x in range(EDGE)] * 3
+        self.write('in.npy', npy(values, (EDGE, EDGE, 3), '<i2'))
+        for nodata in (100, 101):
+            words = ('--range', '0:200', '--sigma', '20', f'--nodata={nodata}')
+            held = self.denoise('in.npy', 'held.npy', *words, '--output', 'memory')[0]
+            self.assertEqual(self.denoise('in.npy', 'out.npy', *words, '--output', 'file')[0], held)
+
+    def test_floats_beyond_the_range_in_a_file_are_right(self):
+        for descr, scale in (('<f2', 40), ('<f4', 5700)):
+            values = [scale * value for value in add_noise(scene(), 0.02)]
+            self.write('wide.npy', npy(values, (EDGE, EDGE, 3), descr))
+            words = ('--range', '0:1', '--sigma', '0.02/1')
+            held = self.denoise('wide.npy', 'held.npy', *words, '--output', 'memory')[0]
+            self.assertEqual(self.denoise('wide.npy', 'out.npy', *words, '--output', 'file')[0], held)
+
     def test_ranks_and_output_kinds_give_the_same_bytes(self):
         for descr in ('<f4', '<i2'):
             self.write_mapped(descr, with_gaps=descr == '<f4')

@@ -144,6 +144,24 @@ TEST(SampleMap, SaysWhatTheWayBackDoesToANumber) {
     }
 }
 
+TEST(SampleMap, RoundingIsAddedToBeyondTheRangeOfFloatsAndAtNodata) {
+    const SampleMap shorts(DType::i16, {-300, 4700}, true, 100);
+    EXPECT_NEAR(shorts.added_rounding(400.4 / 5000), 0.5 / 5000, 1e-12);
+    for (const double value : {0.0, 399.4 / 5000, 400.6 / 5000, 6.0})
+        EXPECT_EQ(shorts.added_rounding(value), 0) << value;
+    const SampleMap halves(DType::f16, {0, 1}, true, 0.5);
+    for (const double value : {-0.9, 0.0, 0.3, 1.0}) EXPECT_EQ(halves.added_rounding(value), 0) << value;
+    EXPECT_NEAR(halves.added_rounding(40), 39 * halves.rounding(), 1e-12);
+    EXPECT_NEAR(halves.added_rounding(0.5), halves.rounding(), 1e-12);
+}
+
+TEST(SampleMap, TheNeighbourOfAHalfIsTheNextOne) {
+    const SampleMap map(DType::f16, {0, 1}, true, 1.9375);
+    const Image unit = row_of<float>(DType::f32, {1.9375F});
+    EXPECT_EQ(unit_of(SampleMap(DType::f16, {0, 1}), samples_of(map, DType::f16, unit)).as<float>()[0],
+              1.9375F - std::ldexp(1.F, -10));
+}
+
 TEST(RangeOfValues, LeavesOutAThousandthAtEachEnd) {
     std::vector<double> values;
     for (int i = 0; i <= 10000; ++i) values.push_back(static_cast<float>(10000 - i));

@@ -128,6 +128,69 @@ TEST_F(DifferenceOfBytes, FewSamplesAreNotJudgedByTheChange) {
     EXPECT_FALSE(find({90, 110}, expected, noisy, kExtent.w - 1).change);
 }
 
+/// Two samples that are stored in a file's type.
+class MappedSink final : public CoreSink {
+  public:
+    MappedSink(DType type, std::optional<double> nodata)
+        : type_(type), map_(type, image::range_of_type(type).value(), nodata.has_value(), nodata) {}
+    [[nodiscard]] Extent extent() const override { return {1, 2}; }
+    [[nodiscard]] DType dtype() const override { return type_; }
+    [[nodiscard]] Quantisation quantisation() const override {
+        return {map_.rounding() + 1e-6, map_.limits(), is_float(type_), &map_};
+    }
+    [[nodiscard]] Slab map(const Rect& /*core*/) override { return {}; }
+    void commit(const Rect& /*core*/) override {}
+    [[nodiscard]] image::Image read(const Rect& /*part*/) override { return std::move(written_); }
+
+    /// The excess of `written`, once it is stored, where `expected` is right.
+    double excess(const Pair& written, const Pair& expected) {
+        const double largest = kPrecision + quantisation().rounding, rms = quantisation().rounding + kPrecision / 8;
+        const Tolerance tolerance{.largest = largest, .rms = rms, .least_rms = rms, .least_missing = rms};
+        image::Image stored(extent(), 1, type_);
+        map_.from_unit(image_of(written).view(), stored.view());
+        written_ = image::Image(extent(), 1, DType::f32);
+        map_.to_unit(stored.view(), written_.view());
+        return find_difference(*this, {{0, 0, extent()}, image_of(expected), {}}, tolerance).excess(tolerance);
+    }
+
+  private:
+    static image::Image image_of(const Pair& samples) {
+        image::Image image({1, 2}, 1, DType::f32);
+        std::ranges::copy(samples, image.as<float>());
+        return image;
+    }
+
+    DType type_;
+    image::SampleMap map_;
+    image::Image written_;
+};
+
+TEST(DifferenceOfStored, MayBeALevelWhereNodataWouldBeWrittenAndNowhereElse) {
+    for (const auto& [nodata, right] : {std::pair(128.0, Pair{128.1F * kByte, 127.9F * kByte}),
+                                        std::pair(0.0, Pair{0, -3}), std::pair(255.0, Pair{254.9F * kByte, 1.5F})}) {
+        MappedSink sink(DType::u8, nodata);
+        EXPECT_LE(sink.excess(right, right), 1) << nodata;
+    }
+    MappedSink sink(DType::u8, 128);
+    EXPECT_GT(sink.excess({130 * kByte, 127 * kByte}, {128.4F * kByte, 127 * kByte}), 1) << "a level too far";
+    EXPECT_GT(sink.excess({127 * kByte, 127 * kByte}, {126.2F * kByte, 127 * kByte}), 1) << "not for nodata";
+    EXPECT_GT(sink.excess({60 * kByte, 127 * kByte}, {60.8F * kByte, 127 * kByte}), 1) << "far from nodata";
+    EXPECT_GT(MappedSink(DType::u8, std::nullopt).excess({127 * kByte, 0}, {127.9F * kByte, 0}), 1) << "without nodata";
+}
+
+TEST(DifferenceOfStored, OfFloatsGrowsWithTheValueBeyondTheRangeAlone) {
+    MappedSink sink(DType::f16, std::nullopt);
+    for (const float large : {3.001F, 37.01F, 5003.F}) EXPECT_LE(sink.excess({large, 0.3F}, {large, 0.3F}), 1) << large;
+    EXPECT_GT(sink.excess({37.1F, 0.3F}, {37.01F, 0.3F}), 1);
+    EXPECT_GT(sink.excess({0.9F, 0.301F}, {0.9F, 0.3F}), 1) << "within the range";
+}
+
+TEST(DifferenceOfStored, OfFloatsGoesByTheLargestValueAsInMemory) {
+    MappedSink sink(DType::f32, std::nullopt);
+    EXPECT_LE(sink.excess({5700.05F, 0.35F}, {5700, 0.3F}), 1);
+    EXPECT_GT(sink.excess({5701, 0.3F}, {5700, 0.3F}), 1);
+}
+
 TEST(ToleranceTest, GoesByHalfOfTheChangeBetweenItsLimits) {
     const Tolerance tolerance{.largest = 0.1, .rms = 0.01, .least_rms = 0.004, .least_missing = 0.002};
     EXPECT_EQ(tolerance.rms_where(0), 0.004);

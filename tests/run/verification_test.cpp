@@ -124,6 +124,41 @@ class VerificationTest : public testing::Test {
         all[4].output = config::OutputKind::checksum;
         return all;
     }
+    /// Saves the weights of a network that adds this many levels of 8 bits to its input.
+    [[nodiscard]] std::string save_shift(int levels) {
+        engine::Weights weights = shallow_dncnn();
+        for (auto& [name, layer] : weights.convolutions) {
+            std::ranges::fill(layer.weight, 0.F);
+            layer.bias.assign(static_cast<size_t>(layer.out_channels),
+                              name == "out_conv" ? static_cast<float>(levels) / 255 : 0.F);
+        }
+        const fs::path file = folder_ / "shift.safetensors";
+        if (world_.is_root()) engine::save_safetensors(test::to_state_dict(weights), file);
+        world_.barrier();
+        return file;
+    }
+    /// An image of 0 and `spots`, but for window `textured`, if any; held and streamed.
+    [[nodiscard]] std::vector<config::PointSettings> dark_points(const std::string& weights, int64_t textured,
+                                                                 uint8_t spots) {
+        if (world_.is_root()) {
+            image::Image image({85, 70}, 3, DType::u8);
+            for (int64_t i = 0; i < 85 * 70 * 3; ++i) {
+                const bool is_textured = i / 210 / 24 * 3 + i % 210 / 72 == textured;
+                image.as<uint8_t>()[i] = is_textured ? static_cast<uint8_t>(40 + i * 7 % 160) : i % 5 == 0 ? spots : 0;
+            }
+            image::save_image({.pixels = image.view()}, folder_ / "dark.tif");
+        }
+        world_.barrier();
+        std::vector<config::PointSettings> all(2, point_with(weights));
+        all[1].output = config::OutputKind::file;
+        for (config::PointSettings& settings : all) {
+            settings.image.path = folder_ / "dark.tif";
+            settings.image.noise_sigma = 0;
+            settings.protocol.verify_probes = 1;
+            settings.protocol.verify_time_share = 0;
+        }
+        return all;
+    }
     static std::string name(const config::PointSettings& settings) {
         return std::string(name_of(settings.output)) + ' ' + settings.image.path;
     }
@@ -225,6 +260,37 @@ TEST_F(VerificationTest, AConstantImageMayStayConstant) {
     settings.image.path = folder_ / "black.npy";
     settings.image.noise_sigma = 0;
     EXPECT_THAT(said(run(settings, "output:identity:1+", true)), Not(HasSubstr("equals the input")));
+}
+
+TEST_F(VerificationTest, TheInputIsRightWhereTheNetworkLeavesIt) {
+    const std::string weights = save_shift(0);
+    for (config::PointSettings settings : every_output()) {
+        settings.weights = weights;
+        SCOPED_TRACE(name(settings));
+        expect_passed(run(settings));
+    }
+}
+
+// Of 12 windows that one rank streams, 8 are looked at first: windows 0 and 9 are none of them.
+TEST_F(VerificationTest, ADarkImageMayBecomeBlackButNotGreyAndNotOnlyInPart) {
+    const std::string weights = save_shift(-5);
+    for (const int64_t place : {-1, 0, 5, 9})
+        for (const config::PointSettings& settings : dark_points(weights, place, 1)) {
+            SCOPED_TRACE(name(settings) + ' ' + std::to_string(place));
+            expect_passed(run(settings));
+            expect_failed(run(settings, "output:constant:1+", true), {"the output is constant"});
+            expect_failed(run(settings, "output:identity:1+", true), {"the output equals the input"});
+        }
+}
+
+TEST_F(VerificationTest, AnEngineThatDoesNothingFailsWhereOneWindowAloneTells) {
+    const std::string weights = save_shift(-5);
+    for (const int64_t place : {0, 5, 9})
+        for (const config::PointSettings& settings : dark_points(weights, place, 0)) {
+            SCOPED_TRACE(name(settings) + ' ' + std::to_string(place));
+            expect_passed(run(settings));
+            expect_failed(run(settings, "output:identity:1+", true), {"the output equals the input"});
+        }
 }
 
 TEST_F(VerificationTest, ARankWithOtherWeightsDoesNotConfirmItself) {

@@ -35,6 +35,8 @@ class AnomalyTracker {
 struct Quantisation {
     double rounding = 0;                       // largest change by rounding
     std::optional<image::SampleRange> limits;  // range to which values are clipped
+    bool floats = false;                       // clipped to what floats hold: large values are stored
+    const image::SampleMap* map = nullptr;     // null, or what adds to the rounding of some values
 };
 
 /// The destination of the cores of a pass. In memory: a slab that the ranks of a node share. Streamed: each core is

@@ -31,7 +31,7 @@ class FileSink final : public StreamedSink {
         const image::SampleMap* map = source_.map();
         if (map == nullptr) return CoreSink::quantisation();
         constexpr double kArithmetic = 1e-6;
-        return {map->rounding() + kArithmetic, map->limits()};
+        return {map->rounding() + kArithmetic, map->limits(), is_float(info_.dtype), map};
     }
 
     /// Uses the same readers as for any image, so that the check sees what a user will read.

@@ -60,6 +60,10 @@ struct Difference {
 /// equals nothing. Without limits it is unchanged.
 void clip(image::Image& expected, const std::optional<image::SampleRange>& limits);
 
+/// Moves the samples of `written` towards those of `expected` by what the type of a file may add to the rounding of
+/// these (SampleMap::added_rounding), so that all may then differ by `stored.rounding`. `expected`: clipped.
+void allow_added_rounding(image::Image& written, const image::Image& expected, const Quantisation& stored);
+
 /// What differences are divided by. A network that makes large values makes large rounding errors, also where its
 /// output is then clipped: the divisor is the largest finite magnitude before that, at least 1. But values that bytes
 /// cannot hold must not hide what is wrong beside them: of integers it allows one more rounding of what is stored, or

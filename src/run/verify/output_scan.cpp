@@ -1,8 +1,5 @@
 #include "run/verify/output_scan.hpp"
 
-#include "run/agreement.hpp"
-#include "run/verify/probes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,30 +11,6 @@ namespace {
 
 constexpr const char* kAdvice = "with fp16 or untrained weights try bf16 or fp32, with huge weights engine: torch";
 constexpr int64_t kBand = 256;  // rows that are in memory at a time
-
-/// Whether the parts of an output are equal to the input, or constant.
-struct TrivialOutputCheck {
-    bool equal = true, output_constant = true, input_constant = true;
-    std::optional<float> first_in, first_out;
-
-    void add(const image::Image& in, const image::Image& out) {
-        const auto* read = in.as<float>();
-        const auto* written = out.as<float>();
-        if (!first_in) first_in = read[0];
-        if (!first_out) first_out = written[0];
-        const auto count = static_cast<size_t>(out.num_samples());
-        for (size_t i = 0; i < count; ++i) {
-            equal = equal && written[i] == read[i];
-            output_constant = output_constant && written[i] == *first_out;
-            input_constant = input_constant && read[i] == *first_in;
-        }
-    }
-};
-
-void judge(bool input_constant, bool equal, bool output_constant, record::Verification& result) {
-    if (!input_constant && equal) result.reasons.emplace_back("the output equals the input");
-    if (!input_constant && output_constant) result.reasons.emplace_back("the output is constant");
-}
 
 /// Counts the samples of `band` that are poison or not finite, and sets `first` to the position of the first one.
 void count_not_finite(const image::Image& band, int64_t first_row, record::Verification& result, std::string& first) {
@@ -78,26 +51,6 @@ std::string cause_of_not_finite(const Subject& subject) {
         largest, place);
 }
 
-/// Checks some windows of each rank: one that differs is enough.
-void check_trivial_output(const Subject& subject, record::Verification& result) {
-    constexpr size_t kMostWindows = 8;
-    const comm::Communicator& ranks = subject.team.ranks;
-    TrivialOutputCheck trivial;
-    together(ranks, [&] {
-        const Work& work = subject.share.work();
-        std::vector<int64_t> indices = readable_windows(subject.share.windows_done(), work, subject.output(), 1);
-        indices.resize(std::min(indices.size(), kMostWindows));
-        for (const int64_t index : indices) {
-            const Rect part = work.tile(index).core;
-            trivial.add(subject.reference.source().read_noisy(part), subject.output().read(part));
-        }
-    });
-    const auto on_all = [&](bool answer) { return ranks.min(answer ? 1 : 0) > 0; };
-    const bool input_constant = on_all(trivial.input_constant);
-    const bool equal = on_all(trivial.equal);
-    judge(input_constant, equal, on_all(trivial.output_constant), result);
-}
-
 }  // namespace
 
 std::optional<std::string> find_coverage_fault(const record::PointTrace& trace, const Team& team,
@@ -128,8 +81,8 @@ std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamC
                                                   : std::nullopt);
 }
 
-void scan_held_output(const Subject& subject, record::Verification& result) {
-    TrivialOutputCheck trivial;
+TrivialOutput scan_held_output(const Subject& subject, record::Verification& result) {
+    TrivialOutput trivial;
     std::string first;
     const Extent extent = subject.output().extent();
     for (int64_t row = 0; row < extent.h; row += kBand) {
@@ -141,7 +94,7 @@ void scan_held_output(const Subject& subject, record::Verification& result) {
     if (result.pixels_not_finite > 0)
         result.reasons.push_back(fmt::format("{} output samples are unwritten or not finite, the first at {}; {}",
                                              result.pixels_not_finite, first, cause_of_not_finite(subject)));
-    judge(trivial.input_constant, trivial.equal, trivial.output_constant, result);
+    return trivial;
 }
 
 void scan_streamed_output(const Subject& subject, record::Verification& result) {

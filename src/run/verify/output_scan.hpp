@@ -1,6 +1,7 @@
 // Checks an output as a whole: written everywhere, finite, not equal to the input and not constant.
 #pragma once
 
+#include "run/verify/trivial_output.hpp"
 #include "run/verify/verification.hpp"
 
 #include <optional>
@@ -22,8 +23,8 @@ void count_unwritten(const record::PointTrace& trace, const Team& team, const St
 /// Names the ranks whose streamed samples were not finite. Collective; the same on all ranks.
 [[nodiscard]] std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts);
 
-/// Scans all of a held output. Only on the root, which holds it.
-void scan_held_output(const Subject& subject, record::Verification& result);
+/// Scans all of a held output, and returns whether it is trivial. Only on the root, which holds it.
+[[nodiscard]] TrivialOutput scan_held_output(const Subject& subject, record::Verification& result);
 
 /// Checks a streamed output by the counts of each rank and by some of its windows. Collective; the reasons are the same
 /// on all ranks.

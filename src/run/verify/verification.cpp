@@ -111,6 +111,16 @@ bool looks_wrong(const Subject& subject) {
     return subject.team.ranks.max(here ? 1 : 0) > 0;
 }
 
+/// Collective. The result is complete on the root.
+void check_held_output(const Subject& subject, record::Verification& result) {
+    TrivialOutput trivial;
+    together(subject.team.ranks, [&] {
+        if (subject.team.is_root()) trivial = scan_held_output(subject, result);
+    });
+    trivial.agree(subject.team.ranks);
+    judge_trivial_output(subject, trivial, result);
+}
+
 /// The tolerance covers the error of the precision, whose root mean square is much smaller than its maximum, and the
 /// rounding of stored samples. Where there is little to change, its share is twice what was measured in bf16
 /// (docs/reading-results.md). That of fp32 is small enough everywhere.
@@ -184,10 +194,9 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
         result.reasons.insert(result.reasons.end(), windows.reasons.begin(), windows.reasons.end());
         check_fp64(subject, tolerance, cache, result);
     }
+    if (subject.is_held()) check_held_output(subject, result);
     together(team.ranks, [&] {
-        if (!team.is_root()) return;
-        if (subject.is_held()) scan_held_output(subject, result);
-        if (is_computed_again && depth != CheckDepth::parts) check_seams(subject, cache, result);
+        if (team.is_root() && is_computed_again && depth != CheckDepth::parts) check_seams(subject, cache, result);
     });
     result.outcome =
         result.reasons.empty() ? record::Verification::Outcome::passed : record::Verification::Outcome::failed;

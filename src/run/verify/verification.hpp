@@ -50,8 +50,8 @@ class ReferenceCache {
 
 /// Collective over the team. The result is complete on the root. `weights_digest`: digest of the values from which this
 /// rank's network was built. With CheckDepth::outputs no window is computed again, unless one of several looks as if
-/// the network had left it unchanged or made zeros of it. CheckDepth::parts compares no seams: the parts, which have
-/// all their context, lie beside them.
+/// the network had left it unchanged or made zeros of it, or all of the output is the input or constant.
+/// CheckDepth::parts compares no seams: the parts, which have all their context, lie beside them.
 [[nodiscard]] record::Verification verify(const Subject& subject, const std::string& weights_digest,
                                           ReferenceCache& cache, CheckDepth depth = CheckDepth::windows);
 

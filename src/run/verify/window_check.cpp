@@ -16,6 +16,12 @@
 
 namespace pb::run {
 
+image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile, const Rect& part) {
+    const plan::Point& point = subject.point();
+    if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
+    return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
+}
+
 namespace {
 
 /// The windows of one rank, and those among them that look wrong.
@@ -38,14 +44,6 @@ std::string describe(const Rect& core, int64_t index, const Difference& worst, c
     return fmt::format("{} window {}, rows {} to {}, columns {} to {}, at row {}, column {}, channel {}", what, index,
                        core.row, core.row + core.extent.h - 1, core.column, core.column + core.extent.w - 1, worst.row,
                        worst.column, worst.channel);
-}
-
-/// What `reference` gives for `part` of the tile: in the tile's window, or for a band of carried or exchanged rows,
-/// which has no context of its own, with the context of the network.
-image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile, const Rect& part) {
-    const plan::Point& point = subject.point();
-    if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
-    return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
 }
 
 class WindowChecker {

@@ -17,6 +17,11 @@ struct WindowCheck {
     std::vector<std::string> reasons;  // the worst window of each rank with a wrong one: rank and position
 };
 
+/// What `reference` gives for `part` of the tile: in the tile's window, or for a band of carried or exchanged rows,
+/// which has no context of its own, with the context of the network.
+[[nodiscard]] image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile,
+                                       const Rect& part);
+
 /// Chooses which windows of a rank are computed again: those that look wrong first, then some in random order. With
 /// verify.mode full these are all windows, otherwise as many as verify.time_share allows. `in_parts`: of each window
 /// only a square of kProbeEdge pixels at the top, somewhere along its width. Collective over the team. The result is
