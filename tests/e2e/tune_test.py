@@ -146,7 +146,7 @@ class Config(program.ProgramTest):
 
     def test_says_what_the_samples_mean_and_the_noise_level(self):
         photo = self.write('photo.png', program.png(40, 30))
-        config = self.write('tuned.yaml', 'network: dncnn\nweights: seed:1\nhalo: 8\nsigma: 0.2\nimage.range: "0:200"\n')
+        config = self.write('tuned.yaml', 'halo: 8\nsigma: 0.2\nimage.range: "0:200"\n')
         arguments = ('denoise', photo, self.folder / 'out.png', '--device', 'cpu', '--allow-untrained', '--config', config)
         self.assertIn('range 0:200, sigma 40 in its units (0.2 of it)', run(*arguments).stdout)
         result = run(*arguments, '--sigma', 30, '--range', '0:100')

@@ -262,7 +262,7 @@ TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
     trace.ranks[2].wall_s.assign(kTraceRepetitions, 3.0);
     EXPECT_THAT(summarise(trace).notes, Contains("rank 2@node1 is the slowest: 1.54 x the mean of the ranks, of which "
-                                                 "the split explains 1.20"));
+                                                 "the distribution of the windows explains 1.20"));
     trace.ranks[2].num_batches = 4;  // now it has twice the mean
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
 }
