@@ -1,5 +1,6 @@
-#include "base/text.hpp"
 #include "device/processors.hpp"
+
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

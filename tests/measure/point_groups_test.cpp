@@ -1,4 +1,5 @@
 #include "measure/study/point_groups.hpp"
+
 #include "sweep_traces.hpp"
 
 #include <gmock/gmock.h>

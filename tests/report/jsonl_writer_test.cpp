@@ -1,9 +1,10 @@
+#include "report/results/jsonl_writer.hpp"
+
 #include "measure/every_figure.hpp"
 #include "measure/sweep_traces.hpp"
 #include "measure/telemetry_trace.hpp"
 #include "measure/three_rank_trace.hpp"
 #include "report/metrics.hpp"
-#include "report/results/jsonl_writer.hpp"
 #include "support/file_size_limit.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
-#include "measure/sweep_traces.hpp"
 #include "report/html/page.hpp"
+
+#include "measure/sweep_traces.hpp"
 #include "report/metrics.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
