@@ -110,6 +110,15 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }
 
+void Runner::Impl::require_same_network(const Team& team, const plan::Point& point, int64_t channels) {
+    const config::PointSettings& settings = point.settings;
+    if (!settings.network.is_brought() || plan::is_simulated(point)) return;
+    together(team.ranks, [&] {
+        if (!weights.is_current(settings, channels))
+            throw Error(settings.network.file + ": was replaced while this point ran; measure it again");
+    });
+}
+
 /// Not collective: for the root of the team.
 int64_t Runner::Impl::find_halo(const plan::Point& point, const Team& team,
                                 const std::shared_ptr<const engine::Weights>& network, ImageSource& source) {

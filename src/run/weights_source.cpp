@@ -129,12 +129,26 @@ std::string WeightsCache::digest_of(const engine::Weights& weights) const {
     return found != kept_.end() ? found->digest : engine::sha256_of_values(weights);
 }
 
-std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {
+namespace {
+
+/// The same for the same weights in the same version of their file.
+std::string key_of(const config::PointSettings& settings, int64_t channels) {
     std::string key = fmt::format("{}\n{}\n{}\n{}", config::format_setting(settings.network), settings.weights,
                                   channels, config::format_setting(settings.trained_sigma));
     // A file that was replaced since holds other weights. Those in `models` stay as they are.
     if (settings.network.is_brought() || settings.weights != "default")
         for (const fs::path& file : weights_files(settings)) key += "\n" + file_version(file);
+    return key;
+}
+
+}  // namespace
+
+bool WeightsCache::is_current(const config::PointSettings& settings, int64_t channels) const {
+    return !kept_.empty() && kept_.back().key == key_of(settings, channels);
+}
+
+std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {
+    const std::string key = key_of(settings, channels);
     const auto found = std::ranges::find(kept_, key, &Kept::key);
     if (found != kept_.end()) {
         std::rotate(found, found + 1, kept_.end());

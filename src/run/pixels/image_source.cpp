@@ -1,6 +1,7 @@
 #include "run/pixels/image_source.hpp"
 
 #include "base/text.hpp"
+#include "base/user_paths.hpp"
 #include "image/synthetic.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +22,8 @@ Rect shifted(const Rect& part, const Rect& origin) {
 ImageSource::ImageSource(const config::ImageSettings& settings)
     : ImageSource(settings, settings.path.empty() ? nullptr : open_file(settings)) {}
 
-ImageSource::ImageSource(const config::ImageSettings& settings, OpenImage opened) : settings_(settings) {
+ImageSource::ImageSource(const config::ImageSettings& settings, OpenImage opened)
+    : settings_(settings), version_(file_version(settings.path)) {
     if (opened == nullptr) {
         crop_ = {0, 0, {settings.height, settings.width}};
         channels_ = settings.channels;

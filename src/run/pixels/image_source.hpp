@@ -57,11 +57,14 @@ class ImageSource {
     [[nodiscard]] const image::SampleMap* map() const;
 
     [[nodiscard]] image::ImageFile* file();  // null for a scene
+    /// The version of the file when it was opened (file_version); empty for a scene.
+    [[nodiscard]] const std::string& version() const { return version_; }
 
   private:
     [[nodiscard]] bool has_gaps() const;
 
     config::ImageSettings settings_;
+    std::string version_;
     std::unique_ptr<FileSamples> file_;
     Rect crop_;  // in coordinates of the file
     int64_t channels_ = 0;

@@ -1,6 +1,5 @@
 #include "run/verify/verification.hpp"
 
-#include "base/user_paths.hpp"
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/expected_tiles.hpp"
@@ -143,7 +142,7 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     std::ostringstream key;
     key.precision(17);
     key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << file_version(image.path) << ' ' << image.raw << ' ' << (file == nullptr ? 0 : file->page_number()) << ' '
+        << subject.reference.source().version() << ' ' << image.raw << ' ' << (file == nullptr ? 0 : file->page_number()) << ' '
         << image.range << ' ' << image.nodata << ' ' << image.bands << ' ' << image.seed << ' ' << image.noise_sigma
         << ' ' << subject.point().sigma << ' ' << subject.reference.gain() << ' ' << name_of(subject.reference.layout())
         << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' '
