@@ -95,7 +95,10 @@ Sample next_sample(double value, bool above) {
         return static_cast<Sample>(value + (above ? 1 : -1));
     } else if constexpr (std::is_same_v<Sample, Half>) {
         constexpr int kLeastExponent = -14;
-        const double step = std::ldexp(1.0, std::max(std::ilogb(value), kLeastExponent) - 10);
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        const double beside =
+            std::nextafter(value, above ? kInfinity : -kInfinity);  // below 1 the step is half as large
+        const double step = std::ldexp(1.0, std::max(std::ilogb(beside), kLeastExponent) - 10);
         return sample_of<Half>(value + (above ? step : -step));
     } else {
         constexpr Sample kInfinity = std::numeric_limits<Sample>::infinity();

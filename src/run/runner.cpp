@@ -110,11 +110,12 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }
 
-void Runner::Impl::require_same_network(const Team& team, const plan::Point& point, int64_t channels) {
+void Runner::Impl::require_same_network(const Team& team, const plan::Point& point, const engine::Weights& network,
+                                        int64_t channels) {
     const config::PointSettings& settings = point.settings;
     if (!settings.network.is_brought() || plan::is_simulated(point)) return;
     together(team.ranks, [&] {
-        if (!weights.is_current(settings, channels))
+        if (!weights.is_current(network, settings, channels))
             throw Error(settings.network.file + ": was replaced while this point ran; measure it again");
     });
 }

@@ -143,8 +143,10 @@ std::string key_of(const config::PointSettings& settings, int64_t channels) {
 
 }  // namespace
 
-bool WeightsCache::is_current(const config::PointSettings& settings, int64_t channels) const {
-    return !kept_.empty() && kept_.back().key == key_of(settings, channels);
+bool WeightsCache::is_current(const engine::Weights& weights, const config::PointSettings& settings,
+                              int64_t channels) const {
+    const auto found = std::ranges::find(kept_, key_of(settings, channels), &Kept::key);
+    return found != kept_.end() && found->weights.get() == &weights;
 }
 
 std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {

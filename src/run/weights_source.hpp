@@ -44,8 +44,9 @@ class WeightsCache {
     void keep(size_t most) { most_ = most; }
     /// Returns the weights of the settings. Their trained_sigma replaces that of the weights or their card.
     [[nodiscard]] std::shared_ptr<const engine::Weights> find(const config::PointSettings& settings, int64_t channels);
-    /// Whether `find` would return the weights that it returned last: their file was not replaced since.
-    [[nodiscard]] bool is_current(const config::PointSettings& settings, int64_t channels) const;
+    /// Whether `find` would return these `weights` again, which it returned before: their file was not replaced since.
+    [[nodiscard]] bool is_current(const engine::Weights& weights, const config::PointSettings& settings,
+                                  int64_t channels) const;
     /// Returns the shape of the network in the weights file, or nothing for seeded weights and for a file that cannot
     /// be read; `find` then reports the error.
     [[nodiscard]] std::optional<network::NetworkShape> shape_of(const config::PointSettings& settings,

@@ -46,7 +46,7 @@ class Launches(program.ProgramTest):
         for number, one in enumerate(environments, 1):
             self.assertIn(f'out/launch-{number}', one['command_line'])
             self.assertNotIn('--launches', one['command_line'])
-            age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(one['started_at'])
+            age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.strptime(one['started_at'], '%Y-%m-%dT%H:%M:%S%z')
             self.assertLess(abs(age), datetime.timedelta(hours=1), 'it is in UTC whatever the time zone')
         self.assertEqual(len(re.findall(r'(?m)^LAUNCH \d of 3: \d:\d\d, .*out/launch-\d/output\.txt .* RESULT: VALID', text)), 3, text)
         self.assertNotIn('Plan of started', text)

@@ -156,10 +156,13 @@ TEST(SampleMap, RoundingIsAddedToBeyondTheRangeOfFloatsAndAtNodata) {
 }
 
 TEST(SampleMap, TheNeighbourOfAHalfIsTheNextOne) {
-    const SampleMap map(DType::f16, {0, 1}, true, 1.9375);
-    const Image unit = row_of<float>(DType::f32, {1.9375F});
-    EXPECT_EQ(unit_of(SampleMap(DType::f16, {0, 1}), samples_of(map, DType::f16, unit)).as<float>()[0],
-              1.9375F - std::ldexp(1.F, -10));
+    const auto neighbour_of = [](float nodata) {
+        const SampleMap map(DType::f16, {0, 1}, true, nodata);
+        const Image unit = row_of<float>(DType::f32, {nodata});
+        return unit_of(SampleMap(DType::f16, {0, 1}), samples_of(map, DType::f16, unit)).as<float>()[0];
+    };
+    EXPECT_EQ(neighbour_of(1.9375F), 1.9375F - std::ldexp(1.F, -10));
+    EXPECT_EQ(neighbour_of(1), 1 - std::ldexp(1.F, -11)) << "halves are denser below a power of two";
 }
 
 TEST(RangeOfValues, LeavesOutAThousandthAtEachEnd) {

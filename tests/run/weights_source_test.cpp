@@ -25,11 +25,13 @@ TEST(WeightsCache, ReadsAFileThatWasReplaced) {
     save(1);
     const auto first = cache.find(settings, 3);
     EXPECT_EQ(cache.find(settings, 3), first) << "read once";
-    EXPECT_TRUE(cache.is_current(settings, 3));
+    EXPECT_TRUE(cache.is_current(*first, settings, 3));
     save(2);
-    EXPECT_FALSE(cache.is_current(settings, 3));
+    EXPECT_FALSE(cache.is_current(*first, settings, 3));
     const auto second = cache.find(settings, 3);
     EXPECT_NE(second->sha256, first->sha256);
+    EXPECT_TRUE(cache.is_current(*second, settings, 3));
+    EXPECT_FALSE(cache.is_current(*first, settings, 3)) << "an image that waits has the network of before";
     EXPECT_NE(cache.digest(), cache.digest_of(*first));
 }
 

@@ -88,7 +88,9 @@ bool is_taken(std::string_view key) {
 
 /// `sigma` of a study, a share of the range, in the words of --sigma.
 std::string share_of_range(const std::string& sigma) {
-    return sigma == "auto" || sigma.find('/') != std::string::npos ? sigma : sigma + "/1";
+    config::NoiseLevelSetting level;
+    config::parse_setting(sigma, level);
+    return level.is_automatic() ? "auto" : config::format_setting(level.level) + "/1";
 }
 
 }  // namespace

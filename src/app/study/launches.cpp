@@ -26,7 +26,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -142,13 +141,6 @@ void add_verdict(measure::Verdict& all, int64_t launch, const measure::Verdict& 
     for (const auto& reason : own.reasons) all.reasons.push_back(fmt::format("launch {}: {}", launch, reason));
 }
 
-/// Returns when the file was changed last; nothing when it is not there.
-std::optional<fs::file_time_type> time_of(const fs::path& file) {
-    std::error_code missing;
-    const fs::file_time_type time = fs::last_write_time(file, missing);
-    return missing ? std::nullopt : std::optional(time);
-}
-
 /// Returns the last line, "RESULT: ..", of what a launch printed; empty if it did not get so far.
 std::string result_line(const std::string& text) {
     const size_t begin = text.rfind("RESULT: ");
@@ -190,10 +182,11 @@ struct LaunchEnd {
 /// Runs a launch and judges it by its own results, never by those that it found.
 LaunchEnd run_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
     const fs::path results = report::launch_folder(options.folder, launch) / report::kResultsName;
-    const auto before = time_of(results);
+    const std::string before = file_version(results);
     const int status = wait_for_launch(options, launch, command);
     const ExitCode code = status >= 0 && status <= 5 ? static_cast<ExitCode>(status) : ExitCode::failed;
-    if (time_of(results) == before) return {graver(code, ExitCode::failed), failed_by("it left no results of its own")};
+    if (file_version(results) == before)
+        return {graver(code, ExitCode::failed), failed_by("it left no results of its own")};
     return {code, verdict_of(results)};
 }
 

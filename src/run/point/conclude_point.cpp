@@ -180,7 +180,7 @@ void Runner::Impl::conclude(Team& team, const PreparedPoint& point, const PointF
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
     check(team, point, source, trace, depth);
-    require_same_network(team, trace.point, source.channels());
+    require_same_network(team, trace.point, *point.network, source.channels());
     begin(Activity::writing);
     if (has_network || point.share->streamed() != nullptr) save(team, *point.share, source, files, trace);
 }

@@ -79,7 +79,8 @@ struct Runner::Impl {
                   record::PointTrace& trace, CheckDepth depth);
     /// Collective. Throws PointFailed when the file of a network that the user brings was replaced since its weights
     /// were found: engines open it by its name.
-    void require_same_network(const Team& team, const plan::Point& point, int64_t channels);
+    void require_same_network(const Team& team, const plan::Point& point, const engine::Weights& network,
+                              int64_t channels);
     [[nodiscard]] CheckDepth decide_depth(const record::PointTrace& trace, const engine::Weights& network);
 
     /// The path in double precision, where the setting asks for it; a note where there is none: a network that the user
