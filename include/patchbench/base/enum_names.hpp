@@ -20,9 +20,9 @@ using EnumName = std::pair<E, std::string_view>;
 /// into the name of this function: "[with auto value = pb::Layout::contiguous; ..", "(pb::Layout)2" without a name.
 template <auto value>
 [[nodiscard]] consteval std::string_view spelling() {
-    constexpr std::string_view begin = "value = ";
+    constexpr std::string_view kBegin = "value = ";
     std::string_view name = __PRETTY_FUNCTION__;
-    name.remove_prefix(name.find(begin) + begin.size());
+    name.remove_prefix(name.find(kBegin) + kBegin.size());
     name = name.substr(0, name.find_first_of(";]"));
     return name.starts_with('(') ? "" : name.substr(name.rfind(':') + 1);
 }
@@ -30,11 +30,11 @@ template <auto value>
 /// The enumerators of `E` and what the program calls them. They count from 0.
 template <class E, int... values>
 [[nodiscard]] consteval auto enumerators() {
-    constexpr int next = sizeof...(values);
-    if constexpr (spelling<static_cast<E>(next)>().empty())
+    constexpr int kNext = sizeof...(values);
+    if constexpr (spelling<static_cast<E>(kNext)>().empty())
         return std::array{EnumName<E>(static_cast<E>(values), spelling<static_cast<E>(values)>())...};
     else
-        return enumerators<E, values..., next>();
+        return enumerators<E, values..., kNext>();
 }
 
 template <class E>
