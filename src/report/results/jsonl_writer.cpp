@@ -106,7 +106,7 @@ std::filesystem::path move_aside(const std::filesystem::path& file, std::span<co
     if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) == 0) return {};
     std::set<fs::path> names = images_named_in(file);
     names.insert(made_of_it.begin(), made_of_it.end());
-    const fs::path folder = make_earlier_folder(file);
+    fs::path folder = make_earlier_folder(file);
     for (const fs::path& name : names)
         if (fs::exists(file.parent_path() / name, ignored) && !holds_one_of(inputs, file.parent_path() / name))
             keep_in(folder, file.parent_path() / name);
@@ -116,7 +116,7 @@ std::filesystem::path move_aside(const std::filesystem::path& file, std::span<co
 
 std::filesystem::path move_folders_aside(const std::vector<fs::path>& folders) {
     if (folders.empty()) return {};
-    const fs::path earlier = make_earlier_folder(folders.front());
+    fs::path earlier = make_earlier_folder(folders.front());
     for (const fs::path& folder : folders) keep_in(earlier, folder);
     return earlier;
 }
