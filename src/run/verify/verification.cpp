@@ -142,11 +142,11 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     std::ostringstream key;
     key.precision(17);
     key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << subject.reference.source().version() << ' ' << image.raw << ' ' << (file == nullptr ? 0 : file->page_number()) << ' '
-        << image.range << ' ' << image.nodata << ' ' << image.bands << ' ' << image.seed << ' ' << image.noise_sigma
-        << ' ' << subject.point().sigma << ' ' << subject.reference.gain() << ' ' << name_of(subject.reference.layout())
-        << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' '
-        << probe.extent.w;
+        << subject.reference.source().version() << ' ' << image.raw << ' '
+        << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata << ' '
+        << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
+        << subject.reference.gain() << ' ' << name_of(subject.reference.layout()) << ' ' << extent.h << ' ' << extent.w
+        << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' ' << probe.extent.w;
     return key.str();
 }
 
