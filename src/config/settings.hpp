@@ -220,12 +220,10 @@ void study_fields(Settings& s, Visitor&& v) {
     v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
-    v(
-        FieldName{
-            "exchange", "",
-            "what carries output between nodes, and border rows between GPUs (halo: exchanged): mpi, or nccl (run on "
-            "one GPU only); auto: mpi"},
-        s.exchange);
+    v(FieldName{"exchange", "",
+                "what carries output between nodes, and border rows between GPUs (halo: exchanged): mpi, or nccl "
+                "(run on one GPU only); auto: mpi"},
+      s.exchange);
     v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
       s.watchdog_s);
     v(FieldName{"bounds", "",

@@ -96,8 +96,8 @@ Sample next_sample(double value, bool above) {
     } else if constexpr (std::is_same_v<Sample, Half>) {
         constexpr int kLeastExponent = -14;
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
-        const double beside =
-            std::nextafter(value, above ? kInfinity : -kInfinity);  // below 1 the step is half as large
+        // On the side of the neighbour: below a power of two the step is half as large.
+        const double beside = std::nextafter(value, above ? kInfinity : -kInfinity);
         const double step = std::ldexp(1.0, std::max(std::ilogb(beside), kLeastExponent) - 10);
         return sample_of<Half>(value + (above ? step : -step));
     } else {

@@ -271,7 +271,7 @@ TEST_F(VerificationTest, TheInputIsRightWhereTheNetworkLeavesIt) {
     }
 }
 
-// Of 12 windows that one rank streams, 8 are looked at first: windows 0 and 9 are none of them.
+// One rank streams 12 windows and looks at 8 of them first: windows 0 and 9 are not among these.
 TEST_F(VerificationTest, ADarkImageMayBecomeBlackButNotGreyAndNotOnlyInPart) {
     const std::string weights = save_shift(-5);
     for (const int64_t place : {-1, 0, 5, 9})

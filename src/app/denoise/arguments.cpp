@@ -81,7 +81,8 @@ void add_compress(CLI::App& command, std::optional<image::Compression>& compress
         ->check(readable(parse_compression));
 }
 
-/// Of the image only what its samples mean: another image is denoised.
+/// Whether denoise --config takes this key. It takes what samples mean, and not which image it is: another one is
+/// denoised.
 bool is_taken(std::string_view key) {
     return !key.starts_with("image.") || key == "image.range" || key == "image.nodata";
 }
