@@ -57,7 +57,7 @@ ExitCode end_check(const comm::Communicator& world, const doctor::Findings& all,
     if (!wrong_results.empty()) code = ExitCode::verification;
     if (code == ExitCode::ok && !comm::interruption().empty()) code = ExitCode::partial;  // the job's time is over
     if (world.is_root()) say(doctor::findings_text(all));
-    return static_cast<ExitCode>(static_cast<int>(world.max(static_cast<double>(code))));
+    return code_of_root(world, code);  // it alone has the findings
 }
 
 ExitCode run_check(const CheckArguments& arguments, RankSession& session) {

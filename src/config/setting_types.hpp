@@ -66,6 +66,8 @@ struct NetworkSetting {
     [[nodiscard]] bool is_brought() const { return !file.empty(); }
     /// Whether all operations are known: of the list, or in a file that has no others.
     [[nodiscard]] bool has_layers() const { return !is_brought() || (card && card->layers); }
+    /// What is known of the network in `file`, without its layers: "channels 3, sigma none, ..". Empty for the others.
+    [[nodiscard]] std::string card_text() const { return card ? network::to_text(*card) : ""; }
     /// For labels, which become names of files: that of the list, or that of the file without its extension.
     [[nodiscard]] std::string name() const;
     friend bool operator==(const NetworkSetting& a, const NetworkSetting& b) {

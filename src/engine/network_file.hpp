@@ -47,6 +47,10 @@ struct LayersInFile {
 /// the file's.
 [[nodiscard]] Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card);
 
+/// `file`, which holds a network or weights, and for an ONNX model (.onnx) the files beside it in which weights lie.
+/// Throws UsageError where one of those is not there or the model cannot be read.
+[[nodiscard]] std::vector<std::filesystem::path> files_of_network(const std::filesystem::path& file);
+
 /// SHA-256 of the file; of an ONNX model whose weights lie in files beside it, of the digests of all of them. Throws
 /// UsageError where one cannot be read.
 [[nodiscard]] std::string digest_of_network(const std::filesystem::path& file);

@@ -155,7 +155,9 @@ double most_mib_of(const Point& point, const Topology& topology) {
         });
         const double bytes = on_gpu ? kShareOfDevice * static_cast<double>(place.memory_bytes)
                                     : kShareOfMemory * static_cast<double>(place.free_host_bytes);
-        if (bytes > 0) least = std::min(least, bytes / kMiB / static_cast<double>(beside));
+        // Groups of ranks beside this one may have devices of their own, but the node has one memory.
+        const double sharers = static_cast<double>(beside) * (on_gpu ? 1 : topology.num_apart);
+        if (bytes > 0) least = std::min(least, bytes / kMiB / sharers);
     }
     return std::isinf(least) ? 0 : least;
 }

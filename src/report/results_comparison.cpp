@@ -174,6 +174,10 @@ void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& afte
     const std::string &old_engine = before.trace.engine_sha256, &new_engine = after.trace.engine_sha256;
     if (!old_engine.empty() && !new_engine.empty() && old_engine != new_engine)  // older files do not say it
         remarks.push_back(fmt::format("file of the engine differs: {:.12} -> {:.12}", old_engine, new_engine));
+    const std::string old_card = before.trace.point.settings.network.card_text();
+    const std::string new_card = after.trace.point.settings.network.card_text();
+    if (old_card != new_card)
+        remarks.push_back(fmt::format("card of the network differs: {} -> {}", old_card, new_card));
 }
 
 PointComparison compare_point(const Match& match, const std::vector<Match>& all) {

@@ -66,7 +66,7 @@ class Matching {
         const plan::Point& planned = plan_.points[*index];
         resumption_.lines.push_back(line_at(recorded, planned.index));
         resumption_.kept.push_back(recorded);
-        note_protocol(recorded, planned);
+        note_changes(recorded, planned);
     }
 
     void note_unplaced(const RecordedPoint& recorded) {
@@ -85,17 +85,22 @@ class Matching {
         return line_of(line);
     }
 
-    void note_protocol(const RecordedPoint& recorded, const plan::Point& planned) {
+    void note_change(const RecordedPoint& recorded, std::string_view what, const std::string& before,
+                     const std::string& now) {
+        if (before != now)
+            resumption_.changes.push_back(fmt::format("{} of {}: {} -> {}", what, recorded.summary.label, before, now));
+    }
+
+    void note_changes(const RecordedPoint& recorded, const plan::Point& planned) {
+        const config::PointSettings& then = recorded.trace.point.settings;
+        note_change(recorded, "card of the network", then.network.card_text(), planned.settings.network.card_text());
         std::vector<std::string> before;
-        config::protocol_fields(
-            recorded.trace.point.settings.protocol,
-            [&](const config::FieldName&, const auto& value) { before.push_back(config::format_setting(value)); });
+        config::protocol_fields(then.protocol, [&](const config::FieldName&, const auto& value) {
+            before.push_back(config::format_setting(value));
+        });
         size_t next = 0;
         config::protocol_fields(planned.settings.protocol, [&](const config::FieldName& field, const auto& value) {
-            const std::string& old = before[next++];
-            if (old != config::format_setting(value))
-                resumption_.changes.push_back(std::string(field.key) + " of " + recorded.summary.label + ": " + old +
-                                              " -> " + config::format_setting(value));
+            note_change(recorded, field.key, before[next++], config::format_setting(value));
         });
     }
 

@@ -101,9 +101,9 @@ engine::Weights find_weights(const config::PointSettings& settings, std::optiona
 
 std::vector<fs::path> weights_files(const config::PointSettings& settings) {
     constexpr int64_t kGrey = 1;
-    if (settings.network.is_brought()) return {settings.network.file};
+    if (settings.network.is_brought()) return engine::files_of_network(settings.network.file);
     if (settings.weights.starts_with(kSeedPrefix)) return {};
-    if (settings.weights != "default") return {settings.weights};
+    if (settings.weights != "default") return engine::files_of_network(settings.weights);
     std::vector<fs::path> files;
     for (const int64_t channels : {kGrey, kColour})
         if (auto file = find_default_weights(settings.network.kind, channels)) files.push_back(std::move(*file));

@@ -30,7 +30,8 @@ namespace pb::run {
 /// The same for the settings of a point, whose network may be a file that the user brings.
 [[nodiscard]] engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels);
 
-/// The files that the weights of a point may come from: none for seeds, those for gray and colour images for `default`.
+/// The files that the weights of a point may come from: none for seeds, those for gray and colour images for `default`,
+/// for an ONNX model those beside it, too. Throws UsageError where such a model cannot be read.
 [[nodiscard]] std::vector<std::filesystem::path> weights_files(const config::PointSettings& settings);
 
 /// Returns the network that the file in the setting `weights` holds; nothing for `default` and seeds. Throws UsageError

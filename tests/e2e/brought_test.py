@@ -272,6 +272,13 @@ class BroughtTest(program.ProgramTest):
         raises = program.run('networks', self.networks / 'raises.py', '--trust-model')
         self.assert_refused(raises, 2, 'raises.py', 'no network today')
 
+    def test_a_network_that_is_replaced_while_a_point_runs_fails_it(self):
+        model = self.write('model.py', (self.networks / 'dilated.py').read_text() + '\nimport os\nos.utime(__file__)\n')
+        self.write('model.py.card.yaml', 'channels: 3\nradius: 6\nhalo: 6\n')
+        result, (point,) = self.run_study(f'network: {model}\nengine: pytorch\nhalo: exact\n', '--trust-model', ranks=2)
+        self.assertEqual(point['summary']['status'], 'failed', result.stdout)
+        self.assertIn('model.py: was replaced while this point ran', result.stdout + result.stderr)
+
     def test_code_runs_in_the_engine_pytorch(self):
         files = self.files(['attention'], 'py') + self.files(('dilated', 'exported'), 'pt2')
         result, points = self.run_study(self.study_of('pytorch', (files, '')), '--trust-model')

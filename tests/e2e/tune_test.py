@@ -24,6 +24,15 @@ def settings_of(file):
     return {key: value.strip('"') for key, value in lines}
 
 
+def model_with_weights_in(name):
+    """An ONNX model of one tensor, whose values lie in the file `name` beside it."""
+    def field(number, content):
+        return bytes([number << 3 | 2, len(content)]) + content
+    entry = field(1, b'location') + field(2, name.encode())
+    tensor = field(13, entry)  # TensorProto.external_data
+    return bytes([8, 8]) + field(7, field(5, tensor))  # ir_version 8; ModelProto.graph, GraphProto.initializer
+
+
 class Tune(program.ProgramTest):
     def setUp(self):
         super().setUp()
@@ -76,6 +85,9 @@ class Tune(program.ProgramTest):
         weights = self.write('w.safetensors', (program.REPOSITORY / 'models/drunet_small_color.safetensors').read_bytes())
         onto_it = run('tune', self.image, '--weights', weights, '--output', weights)
         self.assert_refused(onto_it, 2, 'w.safetensors', 'input')
+        onto_its_weights = run('tune', self.image, '--network', self.write('m.onnx', model_with_weights_in('m.bin')),
+                               '--output', self.write('m.bin', bytes(64)))
+        self.assert_refused(onto_its_weights, 2, 'm.bin', 'input')
         text = self.write('text.png', 'no image')
         self.assert_refused(run('tune', text, *QUICK), 2, 'text.png')
         self.assertFalse(self.output.exists())

@@ -412,8 +412,10 @@ TEST_F(Onnx, TheDigestOfANetworkIsThatOfItsWeightsWhereverTheyLie) {
     TensorProto& tensor = tensor_of(model, "low.weight");
     const std::string values = tensor.raw_data();
     EXPECT_EQ(digest_of_network(file()), sha256_of_file(file()));
+    EXPECT_THAT(files_of_network(file()), testing::ElementsAre(file()));
     move_out(tensor, beside, "data");
     write_whole(file(), model.SerializeAsString());
+    EXPECT_THAT(files_of_network(file()), testing::ElementsAre(file(), std::filesystem::canonical(beside)));
     const std::string first = digest_of_network(file());
     EXPECT_EQ(brought_network(file(), *layers_in(file()).card).sha256, first);
     write_whole(beside, std::string(16, 'x') + std::string(values.size(), '\0'));

@@ -164,6 +164,9 @@ TEST(Context, RanksOfAHostShareHalfOfItsFreeMemory) {
     Topology topology = make_local_topology(2);
     for (RankPlace& place : topology.ranks) place.free_host_bytes = int64_t{400} << 20;
     EXPECT_DOUBLE_EQ(planned(weighed_point(), topology).most_mib, 100);
+    Topology apart = topology;
+    apart.num_apart = 4;
+    EXPECT_DOUBLE_EQ(planned(weighed_point(), apart).most_mib, 25) << "ranks beside them denoise other images";
     config::PointSettings settings = weighed_point();
     settings.memory_limit_mib = 300;
     EXPECT_DOUBLE_EQ(planned(settings, topology).most_mib, 300);

@@ -32,6 +32,19 @@ TEST(ResultsComparison, AnEngineDiffersOnlyWhereBothFilesSayWhichItIs) {
     EXPECT_THAT(remarks_with("1234", "5678"), testing::ElementsAre("file of the engine differs: 1234 -> 5678"));
 }
 
+TEST(ResultsComparison, AnotherCardOfTheNetworkIsNamed) {
+    record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
+    for (auto* point : {&before, &after})
+        point->point.settings.network.card = network::NetworkCard{.radius = 1, .halo = 1};
+    const auto remarks = [&] {
+        return compare_results({results_of({before})}, {results_of({after})}).points.at(0).remarks;
+    };
+    EXPECT_THAT(remarks(), testing::IsEmpty());
+    after.point.settings.network.card->halo = 2;
+    EXPECT_THAT(remarks(),
+                testing::ElementsAre(testing::MatchesRegex("card of the network differs: .*halo 1 -> .*halo 2")));
+}
+
 TEST(ResultsComparison, AWrongOutputHasNoFigures) {
     const auto good = results_of({sample_point(1, 8, 1, 100)});
     record::PointTrace wrong = sample_point(1, 4, 1, 100);

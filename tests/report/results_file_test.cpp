@@ -2,6 +2,7 @@
 
 #include "measure/telemetry_trace.hpp"
 #include "network/graph_text.hpp"
+#include "record/json.hpp"
 #include "report/metrics.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "report/tables/tables.hpp"
@@ -189,6 +190,16 @@ TEST_F(Results, ALineCutAnywhereIsToleratedAtTheEndOnly) {
     }
     put(whole.substr(0, whole.size() - 1));
     EXPECT_TRUE(load_results(file_).end) << "a complete line whose end an editor took";
+}
+
+TEST_F(Results, ARankWithoutASampleOfEachRepetitionIsRefused) {
+    std::istringstream lines(text());
+    std::string study, point;
+    std::getline(std::getline(lines, study), point);
+    record::Json line = record::Json::parse(point);
+    line["samples"]["ranks"][1]["wall_s"].erase(0);
+    EXPECT_THAT(refusal(study + "\n" + line.dump() + "\n"),
+                AllOf(HasSubstr(":2: samples: rank 1 "), HasSubstr("repetitions")));
 }
 
 TEST_F(Results, DamageInTheMiddleIsAnErrorWithItsPlace) {

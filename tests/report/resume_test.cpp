@@ -123,6 +123,16 @@ TEST(Resumption, AnotherProtocolIsNamed) {
     EXPECT_TRUE(resumption.finished[0]) << "it changes no pixel and is no part of the key";
 }
 
+TEST(Resumption, AnotherCardOfTheNetworkIsNamed) {
+    plan::Plan plan = plan_of({planned(0, 1)});
+    plan.points[0].settings.network.card = network::NetworkCard{.radius = 1, .halo = 1};
+    const auto file = former({recorded(plan.points[0], record::PointStatus::ok)});
+    EXPECT_THAT(make_resumption(file, plan).changes, testing::IsEmpty());
+    plan.points[0].settings.network.card->halo = 2;
+    EXPECT_THAT(make_resumption(file, plan).changes,
+                ElementsAre(testing::MatchesRegex("card of the network of label: .*halo 1 -> .*halo 2")));
+}
+
 record::Environment earlier_environment() {
     record::Environment environment;
     environment.git_sha = "0123abcd";

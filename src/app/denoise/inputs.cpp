@@ -1,6 +1,7 @@
 #include "app/denoise/inputs.hpp"
 
 #include "base/user_paths.hpp"
+#include "engine/network_file.hpp"
 #include "run/agreement.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -114,7 +115,7 @@ class OutputCheck {
   public:
     OutputCheck(const Found& found, const std::string& weights) {
         for (const FoundImage& image : found.images) add(image.file);
-        add(weights);
+        for (const fs::path& file : engine::files_of_network(weights)) add(file);
     }
     /// Throws UsageError.
     void check(const DenoiseJob& job) {

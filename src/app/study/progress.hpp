@@ -23,7 +23,9 @@ class Progress final : public run::ProgressListener {
     Progress(size_t num_points, const std::vector<plan::Point>& rest);
 
     void begin(run::Activity activity) override;
-    void advance(int64_t done, int64_t all) override { part_of_pass_ = {done, all}; }
+    void advance(int64_t done, int64_t all) override {
+        part_of_pass_ = all > 0 ? std::pair{done, all} : std::pair<int64_t, int64_t>{0, 1};
+    }
     void finish(const record::PointTrace& trace);
 
   private:

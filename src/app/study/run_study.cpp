@@ -8,6 +8,7 @@
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/engines.hpp"
+#include "engine/network_file.hpp"
 #include "image/image_file.hpp"
 #include "report/results_figures.hpp"
 #include "report/tables/tables.hpp"
@@ -24,6 +25,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -52,10 +54,12 @@ void read_measured_calls(config::Config& config) {
 
 std::set<std::filesystem::path> inputs_of(const config::Config& config) {
     std::set<std::filesystem::path> inputs;
-    for (const config::PointSettings& settings : config.points)
-        for (const std::string& file : {settings.image.path, settings.weights, settings.network.file,
-                                        settings.engine.file, settings.timed.results})
-            if (!file.empty()) inputs.emplace(file);
+    for (const config::PointSettings& settings : config.points) {
+        inputs.insert({settings.image.path, settings.engine.file, settings.timed.results});
+        for (const std::string& file : {settings.weights, settings.network.file})
+            std::ranges::copy(engine::files_of_network(file), std::inserter(inputs, inputs.end()));
+    }
+    inputs.erase("");
     return inputs;
 }
 

@@ -90,7 +90,7 @@ TuneTask task_of(const TuneArguments& arguments) {
     TuneTask task{.settings = arguments.settings, .limits = arguments.limits, .max_time_s = arguments.max_time_s};
     task.settings.image.path = lasting_path(arguments.image);
     const auto take_file = [&](std::string& file) {
-        require_not_input(arguments.output, file);
+        for (const fs::path& each : engine::files_of_network(file)) require_not_input(arguments.output, each);
         file = lasting_path(file);
     };
     std::string& weights = task.settings.weights;

@@ -1,5 +1,6 @@
 // What an ONNX model takes and gives, by the declarations of its inputs and outputs: its operations are not read.
 #include "base/sha256.hpp"
+#include "base/text.hpp"
 #include "engine/network_file.hpp"
 #include "engine/onnx/onnx_model.hpp"
 #include "engine/onnx/onnx_network.hpp"
@@ -10,6 +11,8 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <span>
 
@@ -97,19 +100,6 @@ onnx::ModelProto parse_model(const std::filesystem::path& file) {
     return parse_onnx(read_onnx_file(file), file.string());
 }
 
-/// See digest_of_network. `model`: what is in `file`.
-std::string digest_of(const onnx::ModelProto& model, const std::filesystem::path& file) {
-    std::string digests = sha256_of_file(file);
-    try {
-        const auto others = external_files(model.graph(), file);
-        if (others.empty()) return digests;
-        for (const auto& other : others) digests += "\n" + sha256_of_file(other);
-    } catch (const UsageError& error) {
-        throw UsageError(file.string() + ": a tensor: " + error.what());
-    }
-    return sha256_of(std::as_bytes(std::span(digests)));
-}
-
 }  // namespace
 
 bool is_code(const std::filesystem::path& file) {
@@ -133,8 +123,23 @@ std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path
     return SignatureReader(model.graph(), name).read();
 }
 
+std::vector<std::filesystem::path> files_of_network(const std::filesystem::path& file) {
+    std::vector<std::filesystem::path> files{file};
+    if (file.extension() != ".onnx") return files;
+    const onnx::ModelProto model = parse_model(file);
+    try {
+        std::ranges::copy(external_files(model.graph(), file), std::back_inserter(files));
+    } catch (const UsageError& error) {
+        throw UsageError(file.string() + ": a tensor: " + error.what());
+    }
+    return files;
+}
+
 std::string digest_of_network(const std::filesystem::path& file) {
-    return is_code(file) ? sha256_of_file(file) : digest_of(parse_model(file), file);
+    std::string digests;
+    const auto files = files_of_network(file);
+    for (const auto& each : files) add_item(digests, sha256_of_file(each), "\n");
+    return files.size() == 1 ? digests : sha256_of(std::as_bytes(std::span(digests)));
 }
 
 Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card) {
@@ -148,7 +153,7 @@ Weights brought_network(const std::filesystem::path& file, const network::Networ
         return weights;
     }
     const onnx::ModelProto model = parse_model(file);
-    weights.sha256 = digest_of(model, file);
+    weights.sha256 = digest_of_network(file);
     weights.trained_sigma = trained_sigma(metadata_of(model), file.string());
     if (card.layers) weights.convolutions = convolutions_in(file, *card.layers);
     return weights;

@@ -42,11 +42,13 @@ fs::path file_of(const onnx::TensorProto& tensor, const fs::path& model) {
     const std::string location = entry_of(tensor, "location");
     if (location.empty()) throw UsageError("its values lie in another file, which it does not name");
     const fs::path folder = fs::weakly_canonical(fs::absolute(model).parent_path());
-    fs::path file = fs::weakly_canonical(folder / location);
+    std::error_code error;  // a name that is too long, links in a circle, a folder that cannot be searched
+    fs::path file = fs::weakly_canonical(folder / location, error);
+    if (error) throw UsageError(fmt::format("its values lie in {}: {}", shown(location), error.message()));
     const bool is_inside = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
     if (fs::path(location).is_absolute() || !is_inside)
         throw UsageError(fmt::format("its values lie in {}, which is outside the model's folder", shown(location)));
-    if (!fs::is_regular_file(file))
+    if (!fs::is_regular_file(file, error))
         throw UsageError(fmt::format("its values lie in {}, which is not beside the model", shown(location)));
     return file;
 }

@@ -122,10 +122,11 @@ SharedMemory::SharedMemory() : descriptor_(make_descriptor()) {}
 void SharedMemory::unmap() {
     if (pointer_ != nullptr) munmap(pointer_, bytes_);
     pointer_ = nullptr;
+    bytes_ = 0;
 }
 
 void SharedMemory::grow(size_t bytes) {
-    if (bytes <= bytes_ && pointer_ != nullptr) return;
+    if (bytes <= bytes_) return;
     if (bytes > static_cast<size_t>(std::numeric_limits<off_t>::max())) fail(bytes, ENOMEM);
     require_free(bytes - bytes_);
     int error = 0;
@@ -133,10 +134,10 @@ void SharedMemory::grow(size_t bytes) {
     while (error == EINTR);
     if (error != 0) fail(bytes, error);
     unmap();
-    bytes_ = bytes;
     void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
     if (mapped == MAP_FAILED) fail(bytes, errno);
     pointer_ = static_cast<std::byte*>(mapped);
+    bytes_ = bytes;
 }
 
 Worker::Worker(const Weights& weights, const EngineOptions& options) : Worker(weights, options, make_sockets()) {}

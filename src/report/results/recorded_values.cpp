@@ -6,6 +6,8 @@
 #include "record/json_reader.hpp"
 #include "report/metrics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pb::report {
@@ -83,11 +85,22 @@ plan::Point point_from_settings(const record::JsonField& line) {
     return point;
 }
 
+/// Each rank of a measured point has one sample for each repetition: analyses read them side by side.
+void check_samples(const record::JsonField& line, const record::PointTrace& trace) {
+    if (trace.status != record::PointStatus::ok) return;
+    const size_t count = trace.wall_s.size();
+    for (const auto& rank : trace.ranks)
+        if (rank.wall_s.size() != count || rank.stage_s.size() != count)
+            line["samples"].fail(
+                fmt::format("rank {} does not have one sample for each of {} repetitions", rank.rank, count));
+}
+
 record::PointTrace trace_from(const record::JsonField& line) {
     record::PointTrace trace;
     trace.point = point_from_settings(line);
     record::JsonReader reader(line);
     fields(reader, trace);
+    check_samples(line, trace);
     return trace;
 }
 

@@ -182,8 +182,9 @@ comm::RowTransfer make_shipment(int from, const plan::Point& point, const std::v
 std::vector<std::vector<Range>> windows_of_ranks(const plan::Point& point, const Team& team, const RankShare& share) {
     std::vector<std::vector<Range>> all;
     if (point.settings.schedule == config::Schedule::contiguous) {
-        for (int rank = 0; team.is_root() && rank < team.ranks.size(); ++rank)
-            all.push_back({make_work(point, rank).windows});
+        if (!team.is_root()) return all;
+        const plan::TileGrid grid = plan::tile_grid(point);
+        for (int rank = 0; rank < team.ranks.size(); ++rank) all.push_back({plan::windows_of_rank(point, grid, rank)});
         return all;
     }
     std::vector<double> mine;

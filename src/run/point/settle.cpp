@@ -60,61 +60,38 @@ int64_t batch_on_cpu(const plan::Point& point, int64_t most) {
     return std::clamp<int64_t>(kEnoughPixels / plan::tile_grid(point).window().pixels(), 1, most);
 }
 
-/// Probes at the borders of the patches, which lie on a seam for every halo.
-std::vector<Rect> halo_probes(const plan::Point& point) {
-    const plan::TileGrid grid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
-    return seam_probes(grid, kHaloProbes);
+plan::TileGrid patch_grid(const plan::Point& point) {
+    return {point.source.extent, {point.settings.patch, 0, point.facts().alignment}};
 }
 
-class HaloSearch {
-  public:
-    HaloSearch(const plan::Point& point, ReferencePath& reference, double most_error)
-        : point_(point),
-          reference_(reference),
-          padded_(plan::TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment}).padded()),
-          probes_(halo_probes(point)),
-          exact_halo_(reach_of(reference.weights()).halo),
-          most_error_(most_error) {
-        const int64_t context = reach_of(reference.weights()).context;
-        exact_.reserve(probes_.size());
-        for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, context, padded_));
-    }
-
-    int64_t run() {
-        const int64_t step = point_.facts().alignment;
-        int64_t low = -1;  // in steps: too small, or not tried
-        int64_t high = exact_halo_ / step;
-        if (probes_.empty()) return 0;
-        while (high - low > 1) {
-            const int64_t middle = low + (high - low) / 2;
-            (error_with(middle * step) <= most_error_ ? high : low) = middle;
-        }
-        return high * step;
-    }
-
-  private:
-    double error_with(int64_t halo) {
-        double error = 0;
-        for (size_t i = 0; i < probes_.size(); ++i)
-            error =
-                std::max(error, image::max_abs_difference(reference_.run_with_context(probes_[i], halo, padded_).view(),
-                                                          exact_[i].view()));
-        return error;
-    }
-
-    const plan::Point& point_;
-    ReferencePath& reference_;
-    Extent padded_;
-    std::vector<Rect> probes_;
-    int64_t exact_halo_;
-    double most_error_;
-    std::vector<image::Image> exact_;
-};
+/// Probes at the borders of the patches, which lie on a seam for every halo.
+std::vector<Rect> halo_probes(const plan::Point& point) { return seam_probes(patch_grid(point), kHaloProbes); }
 
 }  // namespace
 
 int64_t search_halo(const plan::Point& point, ReferencePath& reference, double caution) {
-    return HaloSearch(point, reference, caution * point.settings.halo_tolerance).run();
+    const std::vector<Rect> probes = halo_probes(point);
+    if (probes.empty()) return 0;
+    const Extent padded = patch_grid(point).padded();
+    const Reach reach = reach_of(reference.weights());
+    std::vector<image::Image> exact;
+    for (const Rect& probe : probes) exact.push_back(reference.run_with_context(probe, reach.context, padded));
+    const double most_error = caution * point.settings.halo_tolerance;
+    const auto suffices = [&](int64_t halo) {
+        for (size_t i = 0; i < probes.size(); ++i) {
+            const image::Image found = reference.run_with_context(probes[i], halo, padded);
+            const double error = image::max_abs_difference(found.view(), exact[i].view());
+            if (!(error <= most_error)) return false;  // not a number, too
+        }
+        return true;
+    };
+    const int64_t step = point.facts().alignment;
+    int64_t low = -1, high = reach.halo / step;  // in steps: too small, or not tried; large enough
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        (suffices(middle * step) ? high : low) = middle;
+    }
+    return high * step;
 }
 
 bool is_worth_a_halo_search(const plan::Point& point, int64_t exact_halo) {

@@ -36,6 +36,9 @@ pb.number = (value, digits = 3) => {
   return String(Number(value.toPrecision(digits)));
 };
 
+/// Formats a PSNR. An image without noise has an infinite one, which JSON holds as null.
+pb.decibels = (value, digits = 2) => value === null ? '∞' : value.toFixed(digits);
+
 /// Formats seconds in the unit that is easiest to read.
 pb.seconds = value => {
   if (!pb.isNumber(value)) return '–';

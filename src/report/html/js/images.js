@@ -72,7 +72,7 @@ pb.section({
       const {height, width} = images.files;
       const words = [
         `${width} × ${height} px of the image, pixel by pixel`,
-        psnr[1] === null ? null : `PSNR of the whole image ${psnr[0].toFixed(2)} → ${psnr[1].toFixed(2)} dB`,
+        psnr[1] === null ? null : `PSNR of the whole image ${pb.decibels(psnr[0])} → ${pb.decibels(psnr[1])} dB`,
         seeded ? 'the weights are seeded, not trained: what comes out is no denoised image' : null
       ];
       holder.replaceChildren(

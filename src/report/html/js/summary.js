@@ -90,7 +90,7 @@ pb.pickCard = ({name, best}) => {
               null :
               pb.figureOf(pb.number(best.value('allocated_peak_mib')), 'MiB', 'peak memory of a rank'),
           isTrained && after !== null ?
-              pb.figureOf(`${before.toFixed(1)} → ${after.toFixed(1)}`, 'dB', 'PSNR before and after') :
+              pb.figureOf(`${pb.decibels(before, 1)} → ${pb.decibels(after, 1)}`, 'dB', 'PSNR before and after') :
               null,
           pb.seamWords(best)));
 };
