@@ -45,10 +45,8 @@ std::filesystem::path part_name(const std::filesystem::path& file, int attempt) 
 
 /// A part is locked as long as its writer lives: one that can be locked was left by a process that was killed.
 void remove_abandoned(const std::filesystem::path& part) {
-    const int descriptor = ::open(part.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) return;
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(part.c_str());
-    ::close(descriptor);
+    const Descriptor opened(::open(part.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (opened.number() >= 0 && ::flock(opened.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(part.c_str());
 }
 
 [[noreturn]] void fail_to(const char* action, const std::filesystem::path& file) {
@@ -58,16 +56,6 @@ void remove_abandoned(const std::filesystem::path& part) {
                     ": its folder was removed or renamed meanwhile; leave it in its place while this runs");
     throw Error(std::string("cannot ") + action + " " + file.string() + ": " + reason_of(code) +
                 "; nothing was written under this name. Make room, or choose another folder");
-}
-
-void write_all(int descriptor, uint64_t offset, std::span<const std::byte> bytes, const std::filesystem::path& file) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) fail_to("write", file);
-        bytes = bytes.subspan(static_cast<size_t>(written));
-        offset += static_cast<uint64_t>(written);
-    }
 }
 
 }  // namespace
@@ -107,7 +95,7 @@ bool AtomicFile::claim_part() {
 void AtomicFile::fail(const char* action) const { fail_to(action, final_); }
 
 void AtomicFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-    write_all(descriptor_, offset, bytes, final_);
+    if (!pb::write_at(descriptor_, offset, bytes)) fail("write");
 }
 
 void AtomicFile::reserve(uint64_t bytes) {
@@ -129,16 +117,9 @@ void AtomicFile::append(std::span<const std::byte> bytes) {
 }
 
 size_t AtomicFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
-    size_t total = 0;
-    while (total < bytes.size()) {
-        const ssize_t got =
-            ::pread(descriptor_, bytes.data() + total, bytes.size() - total, static_cast<off_t>(offset + total));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) fail("read back");
-        if (got == 0) break;
-        total += static_cast<size_t>(got);
-    }
-    return total;
+    const ssize_t got = pb::read_at(descriptor_, offset, bytes);
+    if (got < 0) fail("read back");
+    return static_cast<size_t>(got);
 }
 
 void AtomicFile::commit() {
@@ -157,31 +138,26 @@ void AtomicFile::commit() {
         fail("write");
     }
     ::close(lock);
-    const int folder = ::open(folder_of(final_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return;
     // The file is complete; some file systems cannot flush folders, which is no reason to call it failed.
-    (void)::fsync(folder);
-    ::close(folder);
+    const Descriptor folder(::open(folder_of(final_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.number() >= 0) (void)::fsync(folder.number());
 }
 
 PartFile::PartFile(std::filesystem::path part, std::filesystem::path final_name)
-    : part_(std::move(part)), final_(std::move(final_name)) {
-    descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor_ < 0) require_descriptors(part_);
-    if (descriptor_ < 0)
+    : part_(std::move(part)), final_(std::move(final_name)), descriptor_(::open(part_.c_str(), O_WRONLY | O_CLOEXEC)) {
+    if (descriptor_.number() < 0) require_descriptors(part_);
+    if (descriptor_.number() < 0)
         throw Error("cannot write " + final_.string() + ": its temporary file " + part_.string() +
                     " cannot be opened here (" + reason_of(errno) +
                     "); name a folder that all nodes see, with its whole path");
 }
 
-PartFile::~PartFile() { ::close(descriptor_); }
-
 void PartFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-    write_all(descriptor_, offset, bytes, final_);
+    if (!pb::write_at(descriptor_.number(), offset, bytes)) fail_to("write", final_);
 }
 
 void PartFile::flush() {
-    if (::fsync(descriptor_) != 0) fail_to("write", final_);
+    if (::fsync(descriptor_.number()) != 0) fail_to("write", final_);
 }
 
 void write_whole(const std::filesystem::path& file, std::string_view text) {

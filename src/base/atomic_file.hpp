@@ -3,6 +3,8 @@
 // name stays as it was.
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -54,9 +56,6 @@ class PartFile {
   public:
     /// `final_name` is for error messages. Throws Error when it is not there: the processes do not see one file system.
     PartFile(std::filesystem::path part, std::filesystem::path final_name);
-    ~PartFile();
-    PartFile(const PartFile&) = delete;
-    PartFile& operator=(const PartFile&) = delete;
 
     [[nodiscard]] const std::filesystem::path& path() const { return part_; }
     /// As AtomicFile's.
@@ -66,7 +65,7 @@ class PartFile {
 
   private:
     std::filesystem::path part_, final_;
-    int descriptor_ = -1;
+    Descriptor descriptor_;
 };
 
 /// `text` as the whole of `file`. Throws as the constructor and `commit` do.

@@ -10,6 +10,9 @@
 #include <thread>
 #include <utility>
 
+// Here no mapping is a rank's own: all have the one address that the thread sanitizer can watch.
+void pb::Mapping::Unmap::operator()(std::byte* /*pointer*/) const noexcept {}
+
 namespace pb::comm {
 namespace {
 
@@ -49,11 +52,6 @@ std::vector<std::string> Communicator::all_gather(const std::string& text) const
     barrier();
     return all;
 }
-
-// Here no mapping is a rank's own: all have the one address that the thread sanitizer can watch.
-SharedMapping::~SharedMapping() = default;
-SharedMapping::SharedMapping(SharedMapping&& other) noexcept = default;
-SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept = default;
 
 NodeMemory::NodeMemory(const Communicator& node, size_t bytes) {
     if (node.is_root()) own_node->memory.resize(bytes + 64);

@@ -27,6 +27,7 @@
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -46,27 +47,13 @@ std::vector<std::string> words_of(const std::string& text) {
     return words;
 }
 
-/// Standard output of a launch, held in memory until the launch has ended.
-class LaunchOutput {
-  public:
-    LaunchOutput() : descriptor_(::memfd_create("launch", MFD_CLOEXEC)) {
-        if (descriptor_ < 0) throw Error(std::string("cannot start a launch: ") + std::strerror(errno));
-    }
-    ~LaunchOutput() { ::close(descriptor_); }
-    LaunchOutput(const LaunchOutput&) = delete;
-    LaunchOutput& operator=(const LaunchOutput&) = delete;
-
-    [[nodiscard]] int descriptor() const { return descriptor_; }
-    [[nodiscard]] std::string text() const {
-        std::string text(static_cast<size_t>(std::max<off_t>(0, ::lseek(descriptor_, 0, SEEK_END))), '\0');
-        const ssize_t got = ::pread(descriptor_, text.data(), text.size(), 0);
-        text.resize(static_cast<size_t>(std::max<ssize_t>(0, got)));
-        return text;
-    }
-
-  private:
-    int descriptor_;
-};
+/// The whole text of a file.
+std::string text_in(const Descriptor& file) {
+    std::string text(static_cast<size_t>(std::max<off_t>(0, ::lseek(file.number(), 0, SEEK_END))), '\0');
+    const ssize_t got = read_at(file.number(), 0, std::as_writable_bytes(std::span(text)));
+    text.resize(static_cast<size_t>(std::max<ssize_t>(0, got)));
+    return text;
+}
 
 /// Replaces this process by `command`, which ends when the parent ends. Its standard output goes to `output`; -1: to
 /// that of the parent. On failure writes errno to `failed`.
@@ -167,10 +154,11 @@ int wait_for_launch(const StudyLaunches& options, int64_t launch, const std::vec
         std::fflush(stdout);
         return wait_for(start(command, -1));
     }
-    const LaunchOutput output;
+    const Descriptor output(::memfd_create("launch", MFD_CLOEXEC));  // standard output, kept until the launch has ended
+    if (output.number() < 0) throw Error(std::string("cannot start a launch: ") + std::strerror(errno));
     const Stopwatch watch;
-    const int code = wait_for(start(command, output.descriptor()));
-    print_launch(options, launch, watch.seconds(), output.text());
+    const int code = wait_for(start(command, output.number()));
+    print_launch(options, launch, watch.seconds(), text_in(output));
     return code;
 }
 
@@ -230,7 +218,7 @@ bool lies_in(const fs::path& file, const fs::path& folder) {
 
 /// Throws UsageError when a launch still writes into `launch`, and when the study reads a file there.
 void check_can_move(const fs::path& launch, const std::set<fs::path>& inputs) {
-    const FolderLock is_free(launch);
+    const Descriptor is_free = lock_folder(launch);
     for (const fs::path& input : inputs)
         if (lies_in(input, launch))
             throw UsageError(input.string() + ": is an input of this study and lies in " + launch.string() +
@@ -267,7 +255,7 @@ std::vector<std::string> launch_command(const StudyLaunches& options, int64_t la
 ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) {
     check_can_launch(options);
     make_folder(options.folder);
-    const FolderLock lock(options.folder);
+    const Descriptor lock = lock_folder(options.folder);
     if (!options.resumes) keep_earlier_launches(options);
     const comm::InterruptionGuard guard;
     const std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);

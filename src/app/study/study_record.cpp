@@ -31,17 +31,12 @@
 
 namespace pb::app {
 
-FolderLock::FolderLock(const std::filesystem::path& folder)
-    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (descriptor_ < 0) require_descriptors(folder);
-    if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    ::close(descriptor_);
+Descriptor lock_folder(const std::filesystem::path& folder) {
+    Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (opened.number() < 0) require_descriptors(folder);
+    if (opened.number() < 0 || ::flock(opened.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return opened;
     throw UsageError("another run is writing into " + folder.string() +
                      ": wait for its end, or choose another folder with --out");
-}
-
-FolderLock::~FolderLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 namespace fs = std::filesystem;
@@ -159,7 +154,7 @@ StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const re
     make_folder(options_.folder);
     for (const char* name : {report::kResultsName, "results.csv", "figures.txt", "report.html"})
         for (const fs::path& input : options_.inputs) require_not_input(options_.folder / name, input);
-    lock_.emplace(options_.folder);
+    lock_ = lock_folder(options_.folder);
     const auto former = options_.resume ? load_former(file_) : std::nullopt;
     if (former)
         resume(*former, plan, environment);

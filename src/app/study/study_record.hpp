@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/study/progress.hpp"
+#include "base/descriptor.hpp"
 #include "measure/study/study_summary.hpp"
 #include "measure/verdict.hpp"
 #include "plan/plan.hpp"
@@ -19,18 +20,9 @@
 namespace pb::app {
 
 /// Allows only one run at a time to write into a folder. A second run would mix its lines with those of the first.
-class FolderLock {
-  public:
-    /// Locks the folder until destruction or until the process ends in any way. Throws UsageError when another process
-    /// holds the lock. Always succeeds on file systems without locks.
-    explicit FolderLock(const std::filesystem::path& folder);
-    ~FolderLock();
-    FolderLock(const FolderLock&) = delete;
-    FolderLock& operator=(const FolderLock&) = delete;
-
-  private:
-    int descriptor_ = -1;
-};
+/// The lock holds until the descriptor is closed or the process ends in any way. Throws UsageError when another process
+/// holds it. Always succeeds on file systems without locks.
+[[nodiscard]] Descriptor lock_folder(const std::filesystem::path& folder);
 
 /// Returns the points of `plan` that `to_do` marks (see StudyRecord).
 [[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);
@@ -79,7 +71,7 @@ class StudyRecord {
 
     RecordOptions options_;
     std::filesystem::path file_;
-    std::optional<FolderLock> lock_;
+    Descriptor lock_;
     std::string to_do_;
     std::string kept_files_;
     std::optional<report::JsonlWriter> results_;

@@ -91,7 +91,7 @@ struct NodeBlocks::Table {
     [[nodiscard]] Entry* enter(const std::string& digest, const SharedFile& file) const;
 
     SharedFile file;
-    SharedMapping mapping;
+    Mapping mapping;
     size_t rank;
 };
 
@@ -111,7 +111,7 @@ struct NodeBlocks::Held {
 
     std::shared_ptr<Table> table;
     SharedFile file;
-    SharedMapping mapping;
+    Mapping mapping;
     Entry* entry = nullptr;
 };
 
@@ -152,7 +152,7 @@ std::shared_ptr<const std::byte> NodeBlocks::find(const std::string& name, size_
     const auto held = std::make_shared<Held>(table_, std::move(*known));
     held->mapping = held->file.map();
     if (is_new) fill(held->mapping.bytes());
-    held->mapping.protect();
+    protect(held->mapping);
     held->entry = table_->enter(digest, held->file);
     return {held, held->mapping.bytes().data()};
 }

@@ -26,7 +26,7 @@ class NodeMemory {
     [[nodiscard]] std::span<std::byte> bytes() const { return mapping_.bytes(); }
 
   private:
-    SharedMapping mapping_;  // the memory is freed with the last rank that holds it
+    Mapping mapping_;  // the memory is freed with the last rank that holds it
 };
 
 /// The file behind it, open on all ranks of the node. Collective over `node`: its first rank makes a file of `bytes` >

@@ -17,7 +17,6 @@
 #include <cstring>
 #include <limits>
 #include <string>
-#include <utility>
 
 namespace pb::comm {
 namespace {
@@ -63,80 +62,50 @@ void require_host_memory(size_t bytes) {
 
 SharedFile::SharedFile(size_t bytes) : bytes_(bytes) {
     if (bytes > static_cast<size_t>(std::numeric_limits<off_t>::max())) fail("a file of " + mib(bytes), ENOMEM);
-    SharedFile made;
-    made.descriptor_ = memfd_create("patchbench", MFD_CLOEXEC);
-    if (made.descriptor_ < 0) require_descriptors("memory shared by the ranks of a node");
-    if (made.descriptor_ < 0) fail("memfd_create", errno);
-    if (ftruncate(made.descriptor_, static_cast<off_t>(bytes)) != 0) fail("ftruncate to " + mib(bytes), errno);
-    std::swap(descriptor_, made.descriptor_);
+    descriptor_ = Descriptor(memfd_create("patchbench", MFD_CLOEXEC));
+    if (descriptor_.number() < 0) require_descriptors("memory shared by the ranks of a node");
+    if (descriptor_.number() < 0) fail("memfd_create", errno);
+    if (ftruncate(descriptor_.number(), static_cast<off_t>(bytes)) != 0) fail("ftruncate to " + mib(bytes), errno);
 }
 
 SharedFile::SharedFile(const SharedFileAddress& address) : bytes_(address.bytes) {
     const std::string path = fmt::format("/proc/{}/fd/{}", address.pid, address.descriptor);
     const std::string advice = " (start all ranks of a host as one user and inside one container)";
-    SharedFile opened;
-    opened.descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (opened.descriptor_ < 0) require_descriptors(path);
-    if (opened.descriptor_ < 0) fail("cannot open " + path + advice, errno);
-    const struct stat status = status_of(opened.descriptor_);
+    descriptor_ = Descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (descriptor_.number() < 0) require_descriptors(path);
+    if (descriptor_.number() < 0) fail("cannot open " + path + advice, errno);
+    const struct stat status = status_of(descriptor_.number());
     require(status.st_dev == address.device && status.st_ino == address.inode,
             "memory shared by the ranks of a node: " + path + " is another process's file" + advice);
-    std::swap(descriptor_, opened.descriptor_);
-}
-
-SharedFile::~SharedFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-}
-
-SharedFile::SharedFile(SharedFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
 }
 
 SharedFileAddress SharedFile::address() const {
-    const struct stat status = status_of(descriptor_);
-    return {getpid(), descriptor_, status.st_dev, status.st_ino, bytes_};
+    const struct stat status = status_of(descriptor_.number());
+    return {getpid(), descriptor_.number(), status.st_dev, status.st_ino, bytes_};
 }
 
 void SharedFile::reserve(size_t begin, size_t end) const {
     while (begin < end) {
         const size_t piece = std::min(kPiece, end - begin);
         require_host_memory(piece);
-        const int error = posix_fallocate(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(piece));
+        const int error = posix_fallocate(descriptor_.number(), static_cast<off_t>(begin), static_cast<off_t>(piece));
         if (error == EINTR) continue;
         if (error != 0) fail("reserving " + mib(piece), error);
         begin += piece;
     }
 }
 
-SharedMapping SharedFile::map() const {
-    void* pointer = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-    if (pointer == MAP_FAILED) fail("mmap of " + mib(bytes_), errno);
-    return {static_cast<std::byte*>(pointer), bytes_};
+Mapping SharedFile::map() const {
+    Mapping mapping = Mapping::map(descriptor_.number(), bytes_);
+    if (mapping.bytes().empty()) fail("mmap of " + mib(bytes_), errno);
+    return mapping;
 }
 
-SharedMapping::~SharedMapping() {
-    if (pointer_ != nullptr) munmap(pointer_, size_);
+void protect(const Mapping& mapping) {
+    if (mprotect(mapping.bytes().data(), mapping.bytes().size(), PROT_READ) != 0) fail("mprotect", errno);
 }
 
-SharedMapping::SharedMapping(SharedMapping&& other) noexcept
-    : pointer_(std::exchange(other.pointer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
-    std::swap(pointer_, other.pointer_);
-    std::swap(size_, other.size_);
-    return *this;
-}
-
-void SharedMapping::protect() const {
-    if (mprotect(pointer_, size_, PROT_READ) != 0) fail("mprotect", errno);
-}
-
-SharedFileLock::SharedFileLock(const SharedFile& file) : descriptor_(file.descriptor_) {
+SharedFileLock::SharedFileLock(const SharedFile& file) : descriptor_(file.descriptor_.number()) {
     while (set_lock(descriptor_, F_WRLCK) != 0)
         if (errno != EINTR) fail("a lock", errno);
 }

@@ -2,10 +2,11 @@
 // that holds it, however that ends.
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <sys/types.h>
 
 #include <cstddef>
-#include <span>
 
 namespace pb::comm {
 
@@ -18,24 +19,6 @@ struct SharedFileAddress {
     size_t bytes = 0;
 };
 
-/// The bytes of a file in the memory of this process. They stay when the file is closed here.
-class SharedMapping {
-  public:
-    SharedMapping() = default;
-    SharedMapping(std::byte* pointer, size_t bytes) : pointer_(pointer), size_(bytes) {}
-    ~SharedMapping();
-    SharedMapping(SharedMapping&& other) noexcept;
-    SharedMapping& operator=(SharedMapping&& other) noexcept;
-
-    [[nodiscard]] std::span<std::byte> bytes() const { return {pointer_, size_}; }
-    /// From now on this process can only read them.
-    void protect() const;
-
-  private:
-    std::byte* pointer_ = nullptr;
-    size_t size_ = 0;
-};
-
 class SharedFile {
   public:
     SharedFile() = default;
@@ -43,21 +26,21 @@ class SharedFile {
     explicit SharedFile(size_t bytes);
     /// Opens the file of another process of this host and user, through /proc.
     explicit SharedFile(const SharedFileAddress& address);
-    ~SharedFile();
-    SharedFile(SharedFile&& other) noexcept;
-    SharedFile& operator=(SharedFile&& other) noexcept;
 
     [[nodiscard]] SharedFileAddress address() const;
     /// Allocates the pages of [begin, end) now, so that no later access can fail. Throws OutOfMemory.
     void reserve(size_t begin, size_t end) const;
     /// Maps the whole file for reading and writing.
-    [[nodiscard]] SharedMapping map() const;
+    [[nodiscard]] Mapping map() const;
 
   private:
     friend class SharedFileLock;
-    int descriptor_ = -1;
+    Descriptor descriptor_;
     size_t bytes_ = 0;
 };
+
+/// From now on this process can only read `mapping`.
+void protect(const Mapping& mapping);
 
 /// Keeps the other processes that hold the file from locking it; waits until none does. The lock of a process that dies
 /// is released. Not for threads of one process.

@@ -1,5 +1,6 @@
 #include "engine/worker/child_process.hpp"
 
+#include "base/handle.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 
@@ -20,7 +21,6 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
-#include <utility>
 
 namespace pb::engine::worker_engine {
 
@@ -36,37 +36,14 @@ void check(int error, const std::string& what) {
     if (error != 0) throw Error("cannot start " + what + ": " + std::strerror(error));
 }
 
-class SpawnActions {
-  public:
-    SpawnActions() { posix_spawn_file_actions_init(&actions_); }
-    ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-    SpawnActions(const SpawnActions&) = delete;
-    SpawnActions& operator=(const SpawnActions&) = delete;
-    posix_spawn_file_actions_t* get() { return &actions_; }
-
-  private:
-    posix_spawn_file_actions_t actions_{};
-};
-
-class SpawnAttributes {
-  public:
-    SpawnAttributes() {
-        posix_spawnattr_init(&attributes_);
-        sigset_t blocked;
-        sigemptyset(&blocked);
-        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM}) sigaddset(&blocked, number);
-        posix_spawnattr_setsigmask(&attributes_, &blocked);
-        posix_spawnattr_setpgroup(&attributes_, 0);
-        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    }
-    ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
-    SpawnAttributes(const SpawnAttributes&) = delete;
-    SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-    posix_spawnattr_t* get() { return &attributes_; }
-
-  private:
-    posix_spawnattr_t attributes_{};
-};
+void set_signals_and_group(posix_spawnattr_t* attributes) {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM}) sigaddset(&blocked, number);
+    posix_spawnattr_setsigmask(attributes, &blocked);
+    posix_spawnattr_setpgroup(attributes, 0);
+    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+}
 
 std::vector<Descriptor> moved_up(const std::vector<int>& descriptors, const std::string& what) {
     std::vector<Descriptor> moved;
@@ -102,36 +79,28 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 pid_t spawn(std::vector<std::string> command, const std::vector<Descriptor>& inherited, int words) {
-    SpawnActions actions;
-    SpawnAttributes attributes;
-    posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(actions.get(), words, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(actions.get(), words, STDERR_FILENO);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    const Handle<posix_spawn_file_actions_t*, posix_spawn_file_actions_destroy> actions_end(&actions);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    const Handle<posix_spawnattr_t*, posix_spawnattr_destroy> attributes_end(&attributes);
+    set_signals_and_group(&attributes);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, words, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, words, STDERR_FILENO);
     int next = kFirstInherited;
-    for (const auto& descriptor : inherited)
-        posix_spawn_file_actions_adddup2(actions.get(), descriptor.number(), next++);
-    posix_spawn_file_actions_addclosefrom_np(actions.get(), next);
+    for (const auto& descriptor : inherited) posix_spawn_file_actions_adddup2(&actions, descriptor.number(), next++);
+    posix_spawn_file_actions_addclosefrom_np(&actions, next);
     std::vector<std::string> environment = environment_of_child();
     pid_t id = -1;
-    const int error = posix_spawnp(&id, command.front().c_str(), actions.get(), attributes.get(),
-                                   pointers_to(command).data(), pointers_to(environment).data());
+    const int error = posix_spawnp(&id, command.front().c_str(), &actions, &attributes, pointers_to(command).data(),
+                                   pointers_to(environment).data());
     check(error, command.front());
     return id;
 }
 
 }  // namespace
-
-Descriptor::~Descriptor() { close(); }
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-}
-
-void Descriptor::close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-}
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::vector<int>& inherited) {
     std::array<int, 2> ends{};

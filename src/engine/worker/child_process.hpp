@@ -1,6 +1,8 @@
 // A process that this one starts with descriptors of its own, and that ends when the object does.
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <sys/types.h>
 
 #include <optional>
@@ -8,21 +10,6 @@
 #include <vector>
 
 namespace pb::engine::worker_engine {
-
-/// Owns a descriptor.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor();
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    [[nodiscard]] int number() const { return number_; }
-    void close();
-
-  private:
-    int number_ = -1;
-};
 
 class ChildProcess {
   public:

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <sstream>
 
 namespace pb::engine::worker_engine {
@@ -76,13 +77,8 @@ Descriptor make_model(const Weights& weights) {
     const std::string model = to_onnx(weights);
     Descriptor file(memfd_create("patchbench-model", MFD_CLOEXEC));
     if (file.number() < 0) require_descriptors("an engine's network");
-    size_t written = 0;
-    while (written < model.size()) {
-        const ssize_t count = ::write(file.number(), model.data() + written, model.size() - written);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) throw OutOfMemory(std::string("engine: no memory for the network: ") + std::strerror(errno));
-        written += static_cast<size_t>(count);
-    }
+    if (!write_at(file.number(), 0, std::as_bytes(std::span(model))))
+        throw OutOfMemory(std::string("engine: no memory for the network: ") + std::strerror(errno));
     return file;
 }
 
@@ -119,25 +115,17 @@ ChildProcess start(const Weights& weights, const EngineOptions& options, const S
 
 SharedMemory::SharedMemory() : descriptor_(make_descriptor()) {}
 
-void SharedMemory::unmap() {
-    if (pointer_ != nullptr) munmap(pointer_, bytes_);
-    pointer_ = nullptr;
-    bytes_ = 0;
-}
-
 void SharedMemory::grow(size_t bytes) {
-    if (bytes <= bytes_) return;
+    if (bytes <= this->bytes()) return;
     if (bytes > static_cast<size_t>(std::numeric_limits<off_t>::max())) fail(bytes, ENOMEM);
-    require_free(bytes - bytes_);
+    require_free(bytes - this->bytes());
     int error = 0;
     do error = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
     while (error == EINTR);
     if (error != 0) fail(bytes, error);
-    unmap();
-    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
-    if (mapped == MAP_FAILED) fail(bytes, errno);
-    pointer_ = static_cast<std::byte*>(mapped);
-    bytes_ = bytes;
+    mapping_ = {};  // there may be no addresses for both
+    mapping_ = Mapping::map(descriptor_.number(), bytes);
+    if (mapping_.bytes().empty()) fail(bytes, errno);
 }
 
 Worker::Worker(const Weights& weights, const EngineOptions& options) : Worker(weights, options, make_sockets()) {}

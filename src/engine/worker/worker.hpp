@@ -2,6 +2,7 @@
 // through a pair of sockets, windows through shared memory.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "engine/worker/child_process.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -18,22 +19,16 @@ namespace pb::engine::worker_engine {
 class SharedMemory {
   public:
     SharedMemory();
-    ~SharedMemory() { unmap(); }
-    SharedMemory(const SharedMemory&) = delete;
-    SharedMemory& operator=(const SharedMemory&) = delete;
 
     /// Makes it `bytes` large, if it is smaller. Earlier pointers are then invalid. Throws OutOfMemory.
     void grow(size_t bytes);
-    [[nodiscard]] std::byte* pointer() const { return pointer_; }
-    [[nodiscard]] size_t bytes() const { return bytes_; }
+    [[nodiscard]] std::byte* pointer() const { return mapping_.bytes().data(); }
+    [[nodiscard]] size_t bytes() const { return mapping_.bytes().size(); }
     [[nodiscard]] int descriptor() const { return descriptor_.number(); }
 
   private:
-    void unmap();
-
     Descriptor descriptor_;
-    std::byte* pointer_ = nullptr;
-    size_t bytes_ = 0;
+    Mapping mapping_;
 };
 
 /// The process is no longer there, or was killed because it did not answer.

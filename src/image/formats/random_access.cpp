@@ -13,37 +13,25 @@
 
 namespace pb::image {
 
-RandomAccessFile::RandomAccessFile(const std::filesystem::path& file) : path_(file) {
-    // O_NONBLOCK: opening a named pipe must not block the program. The flag has no effect on regular files.
-    descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor_ < 0) require_descriptors(file);
-    if (descriptor_ < 0) refuse(reason_of(errno), "check the name and the permissions");
+// O_NONBLOCK: opening a named pipe must not block the program. The flag has no effect on regular files.
+RandomAccessFile::RandomAccessFile(const std::filesystem::path& file)
+    : path_(file), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (descriptor_.number() < 0) require_descriptors(file);
+    if (descriptor_.number() < 0) refuse(reason_of(errno), "check the name and the permissions");
     struct stat status {};
-    const bool known = ::fstat(descriptor_, &status) == 0;
+    const bool known = ::fstat(descriptor_.number(), &status) == 0;
     const bool regular = known && S_ISREG(status.st_mode);
     if (regular && status.st_size > 0) {
         size_ = static_cast<uint64_t>(status.st_size);
         return;
     }
-    ::close(descriptor_);
     if (regular) refuse("the file is empty", "write or copy it again");
     if (known && S_ISDIR(status.st_mode)) refuse("it is a folder", "name an image file in it");
     refuse("it is not a regular file", "name an image file");
 }
 
-RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
-
 int64_t RandomAccessFile::try_read_at(uint64_t offset, std::span<std::byte> bytes) const noexcept {
-    size_t total = 0;
-    while (total < bytes.size()) {
-        const ssize_t got =
-            ::pread(descriptor_, bytes.data() + total, bytes.size() - total, static_cast<off_t>(offset + total));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return -1;
-        if (got == 0) break;
-        total += static_cast<size_t>(got);
-    }
-    return static_cast<int64_t>(total);
+    return pb::read_at(descriptor_.number(), offset, bytes);
 }
 
 void RandomAccessFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {

@@ -1,6 +1,8 @@
 // A file that is open for reading at any offset. Thread-compatible. Every error names the file.
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,9 +16,6 @@ class RandomAccessFile {
   public:
     /// Throws UsageError when the file is missing, a folder, not a regular file, unreadable or empty.
     explicit RandomAccessFile(const std::filesystem::path& file);
-    ~RandomAccessFile();
-    RandomAccessFile(const RandomAccessFile&) = delete;
-    RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] uint64_t size() const { return size_; }
@@ -38,7 +37,7 @@ class RandomAccessFile {
 
   private:
     std::filesystem::path path_;
-    int descriptor_ = -1;
+    Descriptor descriptor_;
     uint64_t size_ = 0;
 };
 

@@ -129,15 +129,10 @@ JsonlWriter::JsonlWriter(std::filesystem::path file, const config::StudySettings
                          const record::Environment& environment)
     : file_(std::move(file)) {
     open(O_CREAT | O_TRUNC);
-    try {
-        write_line(line_of(record::Json{{"type", "study"},
-                                        {"schema_version", kResultsSchemaVersion},
-                                        {"environment", record::json_from(environment)},
-                                        {"config", settings_json(study)}}));
-    } catch (...) {
-        ::close(descriptor_);
-        throw;
-    }
+    write_line(line_of(record::Json{{"type", "study"},
+                                    {"schema_version", kResultsSchemaVersion},
+                                    {"environment", record::json_from(environment)},
+                                    {"config", settings_json(study)}}));
 }
 
 JsonlWriter::JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines) : file_(std::move(file)) {
@@ -150,14 +145,12 @@ JsonlWriter::JsonlWriter(std::filesystem::path file, const std::vector<std::stri
 }
 
 void JsonlWriter::open(int flags) {
-    descriptor_ = ::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (descriptor_ < 0) require_descriptors(file_);
-    if (descriptor_ < 0)
+    descriptor_ = Descriptor(::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+    if (descriptor_.number() < 0) require_descriptors(file_);
+    if (descriptor_.number() < 0)
         throw UsageError("cannot write " + file_.string() + ": " + reason_of(errno) +
                          "; choose a folder that can be written with --out");
 }
-
-JsonlWriter::~JsonlWriter() { ::close(descriptor_); }
 
 void JsonlWriter::fail(const char* action) const {
     const int code = errno;
@@ -169,7 +162,7 @@ void JsonlWriter::fail(const char* action) const {
 void JsonlWriter::require_in_place() const {
     struct stat ours {};
     struct stat named {};
-    if (::fstat(descriptor_, &ours) != 0 || !S_ISREG(ours.st_mode)) return;
+    if (::fstat(descriptor_.number(), &ours) != 0 || !S_ISREG(ours.st_mode)) return;
     if (::stat(file_.c_str(), &named) == 0 && named.st_dev == ours.st_dev && named.st_ino == ours.st_ino) return;
     throw Error("cannot write to " + file_.string() +
                 (ours.st_nlink == 0
@@ -182,16 +175,16 @@ void JsonlWriter::require_in_place() const {
 void JsonlWriter::write_line(std::string line) {
     require_in_place();
     line += '\n';
-    const off_t end = ::lseek(descriptor_, 0, SEEK_END);
-    if (!write_all(descriptor_, line)) {
+    const off_t end = ::lseek(descriptor_.number(), 0, SEEK_END);
+    if (!write_all(descriptor_.number(), line)) {
         const int code = errno;
         // Half a line would make the whole file unreadable for strict readers.
-        if (end >= 0) (void)!::ftruncate(descriptor_, end);
+        if (end >= 0) (void)!::ftruncate(descriptor_.number(), end);
         errno = code;
         fail("write to");
     }
     // Pipes and some file systems cannot sync. That does not mean that the line is lost.
-    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail("sync");
+    if (::fsync(descriptor_.number()) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail("sync");
 }
 
 void JsonlWriter::write_point(const record::PointTrace& trace, const measure::Summary& summary) {

@@ -3,6 +3,7 @@
 // Absent figures, NaN and infinity are null, never 0.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "config/settings.hpp"
 #include "measure/study/study_summary.hpp"
 #include "measure/summary.hpp"
@@ -43,9 +44,6 @@ class JsonlWriter {
     JsonlWriter(std::filesystem::path file, const config::StudySettings& study, const record::Environment& environment);
     /// Continues an older file. Replaces its contents by `lines`, either completely or not at all. Throws Error.
     JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines);
-    ~JsonlWriter();
-    JsonlWriter(const JsonlWriter&) = delete;
-    JsonlWriter& operator=(const JsonlWriter&) = delete;
 
     void write_point(const record::PointTrace& trace, const measure::Summary& summary);
     void write_study_summary(const measure::StudySummary& study);  // an empty one writes nothing
@@ -58,7 +56,7 @@ class JsonlWriter {
     [[noreturn]] void fail(const char* action) const;
 
     std::filesystem::path file_;
-    int descriptor_ = -1;
+    Descriptor descriptor_;
 };
 
 }  // namespace pb::report
