@@ -2,12 +2,11 @@
 
 #include "base/statistics.hpp"
 #include "base/stopwatch.hpp"
+#include "base/thread_pool.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <cmath>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 namespace pb::device {
@@ -75,53 +74,20 @@ class CopyWork {
     DeviceBuffer from_, to_;
 };
 
-/// Threads that copy together: the caller is one of them.
-class CopyTeam {
-  public:
-    CopyTeam(int threads, size_t bytes_of_thread) : gate_(threads), own_(bytes_of_thread) {
-        for (int i = 1; i < threads; ++i) works_.emplace_back(bytes_of_thread);
-        own_.touch();
-        for (CopyWork& work : works_) threads_.emplace_back([this, &work] { follow(work); });
-    }
-    ~CopyTeam() {
-        done_ = true;
-        gate_.arrive_and_wait();
-    }
-    CopyTeam(const CopyTeam&) = delete;
-    CopyTeam& operator=(const CopyTeam&) = delete;
-
-    void copy() {
-        gate_.arrive_and_wait();
-        own_.copy();
-        gate_.arrive_and_wait();
-    }
-
-  private:
-    void follow(CopyWork& work) {
-        work.touch();
-        for (;;) {
-            gate_.arrive_and_wait();
-            if (done_) return;
-            work.copy();
-            gate_.arrive_and_wait();
-        }
-    }
-
-    bool done_ = false;  // written and read with the gate between
-    std::barrier<> gate_;
-    CopyWork own_;
-    std::vector<CopyWork> works_;
-    std::vector<std::jthread> threads_;
-};
-
 }  // namespace
 
 double host_copy_gb_per_s(int threads, double budget_s) {
-    const auto team_size = static_cast<size_t>(std::max(threads, 1));
+    ThreadPool team(std::max(threads, 1));
+    const auto team_size = static_cast<size_t>(team.size());
     const size_t bytes_of_thread = std::max(kFewestBytesOfThread, kHostBytes / team_size);
-    CopyTeam team(static_cast<int>(team_size), bytes_of_thread);
+    std::vector<CopyWork> works;
+    for (size_t i = 0; i < team_size; ++i) works.emplace_back(bytes_of_thread);
+    const auto by_each = [&](void (CopyWork::*act)()) {
+        team.run(team.size(), [&](Range, int thread) { (works[static_cast<size_t>(thread)].*act)(); });
+    };
+    by_each(&CopyWork::touch);
     Stream stream(DeviceId{});
-    const double seconds = seconds_of_call(stream, budget_s, [&] { team.copy(); });
+    const double seconds = seconds_of_call(stream, budget_s, [&] { by_each(&CopyWork::copy); });
     return gb_per_s(2 * team_size * bytes_of_thread, seconds);
 }
 
