@@ -1,5 +1,6 @@
 // The pickle reader on legacy files written byte by byte here: what torch would never write.
 #include "engine/checkpoint/pickle_value.hpp"
+#include "support/checkpoint_files.hpp"
 #include "support/damage.hpp"
 #include "support/messages.hpp"
 #include "support/temporary_folder.hpp"

@@ -1,4 +1,5 @@
 // The readers on files that torch itself wrote (tests/support/make_checkpoints.py), whole and damaged.
+#include "support/checkpoint_files.hpp"
 #include "support/damage.hpp"
 #include "support/messages.hpp"
 #include "support/temporary_folder.hpp"

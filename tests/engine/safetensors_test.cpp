@@ -1,3 +1,4 @@
+#include "support/checkpoint_files.hpp"
 #include "support/damage.hpp"
 #include "support/messages.hpp"
 #include "support/temporary_folder.hpp"

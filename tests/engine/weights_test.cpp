@@ -1,6 +1,7 @@
 #include "patchbench/engine/weights.hpp"
 
 #include "base/sha256.hpp"
+#include "support/checkpoint_files.hpp"
 #include "support/messages.hpp"
 #include "support/networks.hpp"
 #include "support/state_dict.hpp"

@@ -2,6 +2,7 @@
 // whole_image_calls, exactly as `workload: whole` does.
 #include "peer/npy.hpp"
 #include "plan/whole_image.hpp"
+#include "support/checkpoint_files.hpp"
 #include "support/state_dict.hpp"
 
 #include "patchbench/engine/denoiser.hpp"

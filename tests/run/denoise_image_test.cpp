@@ -1,4 +1,5 @@
 // The function that programs embed, in a process without MPI. Its bits beside the program's: e2e/embedding_test.py.
+#include "support/checkpoint_files.hpp"
 #include "support/messages.hpp"
 #include "support/state_dict.hpp"
 

@@ -6,6 +6,7 @@
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
 #include "run/weights_source.hpp"
+#include "support/checkpoint_files.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/state_dict.hpp"
 

@@ -4,6 +4,7 @@
 #include "run/agreement.hpp"
 #include "run/launch.hpp"
 #include "run/runner.hpp"
+#include "support/checkpoint_files.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 #include "support/shallow_dncnn.hpp"

@@ -5,6 +5,7 @@
 #include "run/launch.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
+#include "support/checkpoint_files.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/state_dict.hpp"
 

@@ -1,5 +1,6 @@
 #include "run/weights_source.hpp"
 
+#include "support/checkpoint_files.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
 

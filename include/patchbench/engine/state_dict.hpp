@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,20 +23,6 @@ struct Checkpoint {
     std::map<std::string, std::string> metadata;  ///< safetensors' `__metadata__`; empty for `.pth`
     std::string note;  ///< which of several state dicts was read: "'params_ema' is read, not 'params'"; else empty
 };
-
-/// Reads safetensors, zip `.pth` (torch >= 1.6) and legacy `.pth` files; the format is told by the first bytes, never
-/// by the name. Nested dicts under the usual names (`state_dict`, `model_state_dict`, `params`, `model`, ..) are
-/// followed, averaged weights (`params_ema`, `model_ema`, `ema`, ..) first; keys are those of `without_wrappers`.
-/// Throws UsageError that names the file, the place (byte offset or key) and the reason. Never allocates more than a
-/// small multiple of the file's size.
-[[nodiscard]] Checkpoint load_checkpoint(const std::filesystem::path& file);
-
-/// The tensors of `load_checkpoint`.
-[[nodiscard]] StateDict load_state_dict(const std::filesystem::path& file);
-
-/// Writes float32 safetensors (to a temporary name, then renamed).
-void save_safetensors(const StateDict& tensors, const std::filesystem::path& file,
-                      const std::map<std::string, std::string>& metadata = {});
 
 /// Removes the names that wrappers put into keys, in any order and place: `module.` (DataParallel, AveragedModel) and
 /// `_orig_mod.` (torch.compile). Throws UsageError, with `source` in front, when two keys become the same.

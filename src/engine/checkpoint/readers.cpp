@@ -49,10 +49,4 @@ Checkpoint read_checkpoint(Bytes file, const std::string& name) {
     return checkpoint;
 }
 
-Checkpoint load_checkpoint(const std::filesystem::path& file) {
-    return read_checkpoint(read_file(file), file.string());
-}
-
-StateDict load_state_dict(const std::filesystem::path& file) { return load_checkpoint(file).tensors; }
-
 }  // namespace pb::engine

@@ -1,0 +1,54 @@
+// Files of weights: what tests write and read back.
+#pragma once
+
+#include "base/atomic_file.hpp"
+#include "engine/checkpoint/readers.hpp"
+
+#include "patchbench/engine/state_dict.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+
+namespace pb::engine {
+
+inline Checkpoint load_checkpoint(const std::filesystem::path& file) {
+    return read_checkpoint(read_file(file), file.string());
+}
+
+inline StateDict load_state_dict(const std::filesystem::path& file) { return load_checkpoint(file).tensors; }
+
+/// In float32. `tensors` is not empty; keys and metadata need no escapes.
+inline void save_safetensors(const StateDict& tensors, const std::filesystem::path& file,
+                             const std::map<std::string, std::string>& metadata = {}) {
+    std::string text = "{";
+    if (!metadata.empty()) {
+        text += R"("__metadata__":{)";
+        for (const auto& [key, value] : metadata) text += fmt::format(R"("{}":"{}",)", key, value);
+        text.back() = '}';
+        text += ',';
+    }
+    size_t offset = 0;
+    for (const auto& [key, tensor] : tensors) {
+        const size_t end = offset + tensor.values.size() * sizeof(float);
+        text += fmt::format(R"("{}":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}},)", key,
+                            fmt::join(tensor.shape, ","), offset, end);
+        offset = end;
+    }
+    text.back() = '}';
+    text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors are aligned in a mapped file
+    std::array<std::byte, 8> length{};
+    for (size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(text.size() >> (8 * i));
+    AtomicFile out(file);
+    out.append(length);
+    out.append(std::as_bytes(std::span(text)));
+    for (const auto& [key, tensor] : tensors) out.append(std::as_bytes(std::span(tensor.values)));
+    out.commit();
+}
+
+}  // namespace pb::engine
