@@ -123,9 +123,7 @@ void Communicator::sleeping_barrier() const {
     }
 }
 
-void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
-    mpi::broadcast_bytes(bytes, root, impl().handle);
-}
+void Communicator::broadcast(std::span<std::byte> bytes, int root) const { mpi::broadcast_bytes(bytes, root, *this); }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
     auto length = static_cast<int64_t>(text.size());
@@ -151,27 +149,27 @@ double Communicator::sum(double value) const {
 }
 
 std::vector<std::vector<double>> Communicator::gather(std::span<const double> values) const {
-    return convert_rows<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), 0, impl().handle), doubles_of);
+    return convert_rows<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), 0, *this), doubles_of);
 }
 
 std::vector<std::vector<double>> Communicator::all_gather(std::span<const double> values) const {
-    return convert_rows<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), {}, impl().handle), doubles_of);
+    return convert_rows<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), {}, *this), doubles_of);
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text) const {
-    return convert_rows<std::string>(mpi::gather_bytes(bytes_of(text), 0, impl().handle), text_of);
+    return convert_rows<std::string>(mpi::gather_bytes(bytes_of(text), 0, *this), text_of);
 }
 
 std::vector<std::string> Communicator::all_gather(const std::string& text) const {
-    return convert_rows<std::string>(mpi::gather_bytes(bytes_of(text), {}, impl().handle), text_of);
+    return convert_rows<std::string>(mpi::gather_bytes(bytes_of(text), {}, *this), text_of);
 }
 
 void Communicator::send(std::span<const std::byte> bytes, int to, int tag) const {
-    mpi::send_bytes(bytes, to, tag, impl().handle);
+    mpi::send_bytes(bytes, to, tag, *this);
 }
 
 void Communicator::receive(std::span<std::byte> bytes, int from, int tag) const {
-    mpi::receive_bytes(bytes, from, tag, impl().handle);
+    mpi::receive_bytes(bytes, from, tag, *this);
 }
 
 std::optional<std::string> Communicator::agree(const std::optional<std::string>& error) const {

@@ -21,18 +21,6 @@ void for_parts(std::span<Byte> bytes, int64_t limit, Function&& each) {
         each(bytes.subspan(begin, std::min(step, bytes.size() - begin)));
 }
 
-int size_of(MPI_Comm communicator) {
-    int size = 0;
-    check(MPI_Comm_size(communicator, &size));
-    return size;
-}
-
-int rank_of(MPI_Comm communicator) {
-    int rank = 0;
-    check(MPI_Comm_rank(communicator, &rank));
-    return rank;
-}
-
 /// One round of a gather: the bytes [begin, begin + share) of each rank, as far as it has them.
 struct Round {
     std::vector<int> counts;
@@ -81,22 +69,22 @@ bool is_running() {
     return initialised != 0 && finalised == 0;
 }
 
-void broadcast_bytes(std::span<std::byte> bytes, int root, MPI_Comm communicator, int64_t limit) {
+void broadcast_bytes(std::span<std::byte> bytes, int root, const Communicator& communicator, int64_t limit) {
     for_parts(bytes, limit, [&](std::span<std::byte> part) {
-        check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, communicator));
+        check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, native(communicator)));
     });
 }
 
-void send_bytes(std::span<const std::byte> bytes, int to, int tag, MPI_Comm communicator, int64_t limit) {
+void send_bytes(std::span<const std::byte> bytes, int to, int tag, const Communicator& communicator, int64_t limit) {
     for_parts(bytes, limit, [&](std::span<const std::byte> part) {
-        check(MPI_Send(part.data(), static_cast<int>(part.size()), MPI_BYTE, to, tag, communicator));
+        check(MPI_Send(part.data(), static_cast<int>(part.size()), MPI_BYTE, to, tag, native(communicator)));
     });
 }
 
-void receive_bytes(std::span<std::byte> bytes, int from, int tag, MPI_Comm communicator, int64_t limit) {
+void receive_bytes(std::span<std::byte> bytes, int from, int tag, const Communicator& communicator, int64_t limit) {
     for_parts(bytes, limit, [&](std::span<std::byte> part) {
         MPI_Status status;
-        check(MPI_Recv(part.data(), static_cast<int>(part.size()), MPI_BYTE, from, tag, communicator, &status));
+        check(MPI_Recv(part.data(), static_cast<int>(part.size()), MPI_BYTE, from, tag, native(communicator), &status));
         int received = 0;
         check(MPI_Get_count(&status, MPI_BYTE, &received));
         require(static_cast<size_t>(received) == part.size(),
@@ -105,14 +93,14 @@ void receive_bytes(std::span<std::byte> bytes, int from, int tag, MPI_Comm commu
     });
 }
 
-RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> root, MPI_Comm communicator,
+RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> root, const Communicator& communicator,
                          int64_t limit) {
-    const int num_ranks = size_of(communicator);
+    const int num_ranks = communicator.size();
     const auto own_total = static_cast<int64_t>(mine.size());
     std::vector<int64_t> totals(static_cast<size_t>(num_ranks));
-    check(MPI_Allgather(&own_total, 1, MPI_INT64_T, totals.data(), 1, MPI_INT64_T, communicator));
+    check(MPI_Allgather(&own_total, 1, MPI_INT64_T, totals.data(), 1, MPI_INT64_T, native(communicator)));
 
-    const bool receives = !root || *root == rank_of(communicator);
+    const bool receives = !root || *root == communicator.rank();
     RowsOfBytes rows(receives ? totals.size() : 0);
     for (size_t rank = 0; rank < rows.size(); ++rank) rows[rank].reserve(static_cast<size_t>(totals[rank]));
     const int64_t longest = *std::ranges::max_element(totals);
@@ -122,8 +110,8 @@ RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> roo
         if (receives) round.received.resize(round.bytes());
         const int64_t own_begin = std::min(begin, own_total);
         const int64_t own_bytes = std::clamp<int64_t>(own_total - begin, 0, share);
-        exchange(mine.subspan(static_cast<size_t>(own_begin), static_cast<size_t>(own_bytes)), root, communicator,
-                 round);
+        exchange(mine.subspan(static_cast<size_t>(own_begin), static_cast<size_t>(own_bytes)), root,
+                 native(communicator), round);
         for (size_t rank = 0; rank < rows.size(); ++rank) {
             const auto first = round.received.begin() + round.offsets[rank];
             rows[rank].insert(rows[rank].end(), first, first + round.counts[rank]);

@@ -31,17 +31,19 @@ void check(int status, std::source_location where = std::source_location::curren
 constexpr int64_t kMessageLimit = int64_t{1} << 28;
 
 /// Collective.
-void broadcast_bytes(std::span<std::byte> bytes, int root, MPI_Comm communicator, int64_t limit = kMessageLimit);
+void broadcast_bytes(std::span<std::byte> bytes, int root, const Communicator& communicator,
+                     int64_t limit = kMessageLimit);
 
 /// Both ends must name the same number of bytes; receiving another number is an Error.
-void send_bytes(std::span<const std::byte> bytes, int to, int tag, MPI_Comm communicator,
+void send_bytes(std::span<const std::byte> bytes, int to, int tag, const Communicator& communicator,
                 int64_t limit = kMessageLimit);
-void receive_bytes(std::span<std::byte> bytes, int from, int tag, MPI_Comm communicator, int64_t limit = kMessageLimit);
+void receive_bytes(std::span<std::byte> bytes, int from, int tag, const Communicator& communicator,
+                   int64_t limit = kMessageLimit);
 
 using RowsOfBytes = std::vector<std::vector<std::byte>>;
 
 /// Collective: the bytes of each rank in rank order, on `root` (empty elsewhere) or, without a root, on all ranks.
-[[nodiscard]] RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> root, MPI_Comm communicator,
-                                       int64_t limit = kMessageLimit);
+[[nodiscard]] RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> root,
+                                       const Communicator& communicator, int64_t limit = kMessageLimit);
 
 }  // namespace pb::comm::mpi

@@ -44,28 +44,16 @@ constexpr int64_t kBlockValues = 2048;
 using Block = std::array<float, kBlockValues>;
 
 void store_value(float value, DType dtype, void* buffer, int64_t index) {
-    switch (dtype) {
-        case DType::f32:
-            static_cast<float*>(buffer)[index] = value;
-            break;
-        case DType::bf16:
-            static_cast<uint16_t*>(buffer)[index] = bf16_bits(value);
-            break;
-        default:
-            static_cast<uint16_t*>(buffer)[index] = f16_bits(value);
-            break;
-    }
+    if (dtype == DType::f32)
+        static_cast<float*>(buffer)[index] = value;
+    else
+        static_cast<uint16_t*>(buffer)[index] = dtype == DType::bf16 ? bf16_bits(value) : f16_bits(value);
 }
 
 float load_value(DType dtype, const void* buffer, int64_t index) {
-    switch (dtype) {
-        case DType::f32:
-            return static_cast<const float*>(buffer)[index];
-        case DType::bf16:
-            return bf16_value(static_cast<const uint16_t*>(buffer)[index]);
-        default:
-            return f16_value(static_cast<const uint16_t*>(buffer)[index]);
-    }
+    if (dtype == DType::f32) return static_cast<const float*>(buffer)[index];
+    const uint16_t bits = static_cast<const uint16_t*>(buffer)[index];
+    return dtype == DType::bf16 ? bf16_value(bits) : f16_value(bits);
 }
 
 /// Where value `c` of pixel `pixel` of image `n` lies in `view`.

@@ -2,7 +2,7 @@
 // ones, which takes windows with the same core through the network together.
 #pragma once
 
-#include "engine/progress.hpp"
+#include "engine/step_clock.hpp"
 #include "network/parts/window_crop.hpp"
 
 #include "patchbench/engine/denoiser.hpp"

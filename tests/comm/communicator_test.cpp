@@ -85,7 +85,7 @@ TEST_F(CommunicatorTest, BytesSurviveAnyCut) {
     for (const size_t length : {0U, 1U, 6U, 7U, 8U, 100U})
         for (const int64_t limit : {1, 7, 1000}) {
             auto broadcast = world.rank() == 0 ? pattern(0, length) : std::vector<std::byte>(length);
-            mpi::broadcast_bytes(broadcast, 0, mpi::native(world), limit);
+            mpi::broadcast_bytes(broadcast, 0, world, limit);
             EXPECT_EQ(broadcast, pattern(0, length));
 
             std::vector<std::byte> received(length);
@@ -93,9 +93,9 @@ TEST_F(CommunicatorTest, BytesSurviveAnyCut) {
             // The last rank receives first: a ring of blocking sends then ends whatever MPI buffers.
             const bool last = world.rank() == world.size() - 1;
             if (world.size() == 1) continue;
-            if (last) mpi::receive_bytes(received, previous(), 3, mpi::native(world), limit);
-            mpi::send_bytes(sent, next(), 3, mpi::native(world), limit);
-            if (!last) mpi::receive_bytes(received, previous(), 3, mpi::native(world), limit);
+            if (last) mpi::receive_bytes(received, previous(), 3, world, limit);
+            mpi::send_bytes(sent, next(), 3, world, limit);
+            if (!last) mpi::receive_bytes(received, previous(), 3, world, limit);
             EXPECT_EQ(received, pattern(previous(), length));
         }
 }
@@ -116,7 +116,7 @@ TEST_F(CommunicatorTest, GatherKeepsUnevenRowsWholeInRankOrderUnderAnyCut) {
     for (const int64_t limit : {1, 7, 16, 100000})
         for (int root = -1; root < world.size(); ++root) {
             const auto to = root < 0 ? std::nullopt : std::optional(root);
-            const auto rows = mpi::gather_bytes(mine, to, mpi::native(world), limit);
+            const auto rows = mpi::gather_bytes(mine, to, world, limit);
             const bool receives = root < 0 || root == world.rank();
             ASSERT_EQ(rows.size(), receives ? static_cast<size_t>(world.size()) : 0);
             for (size_t rank = 0; rank < rows.size(); ++rank)

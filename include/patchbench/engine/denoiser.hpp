@@ -3,6 +3,8 @@
 
 #include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/choices.hpp"
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/shared_blocks.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
@@ -14,9 +16,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pb::engine {
+
+using pb::SharedBlocks;
 
 /// For engines that run in a process of their own.
 struct WorkerOptions {
@@ -25,18 +30,6 @@ struct WorkerOptions {
     double timeout_s = 300;           ///< for loading the network, and for one forward call
     int64_t memory_limit_bytes = 0;   ///< what forward calls may add to the memory of the process; 0: no limit
     std::function<void()> interrupt;  ///< called now and then during a call; what it throws ends the process
-};
-
-/// Blocks of memory that processes of a host share: values that all of them need and none changes.
-class SharedBlocks {
-  public:
-    virtual ~SharedBlocks() = default;
-    using Fill = std::function<void(std::span<std::byte>)>;
-
-    /// The block of this name, page-aligned, as long as the pointer is held. The first process that asks has `fill`
-    /// write to `bytes` zeros; no one writes later. Throws OutOfMemory, and what `fill` throws.
-    [[nodiscard]] virtual std::shared_ptr<const std::byte> find(const std::string& name, size_t bytes,
-                                                                const Fill& fill) = 0;
 };
 
 /// For engines that transform their weights.
@@ -74,6 +67,16 @@ class BandPass {
     virtual void run(int64_t step, const void* in, void* out) = 0;
     /// Bytes at the peak of steps that are replayed from a captured graph, which the allocator does not see.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
+    /// The pass calls `done` after each layer of a step with the number of layers that are done, and of all.
+    void report_layers(std::function<void(int64_t, int64_t)> done) { layer_done_ = std::move(done); }
+
+  protected:
+    void tell_layer(int64_t done, int64_t all) const {
+        if (layer_done_) layer_done_(done, all);
+    }
+
+  private:
+    std::function<void(int64_t, int64_t)> layer_done_;
 };
 
 /// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour, in
@@ -155,19 +158,25 @@ class Denoiser {
     /// For the steps of `schedule`, which is of the engine's unit; native allocates all that they need. On CUDA they
     /// are enqueued on `stream`. Schedule and stream must outlive the pass. Throws OutOfMemory, and UsageError where
     /// the engine cannot carry rows.
-    [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
-                                                                   device::Stream& stream);
+    [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& /*schedule*/,
+                                                                   device::Stream& /*stream*/) {
+        refuse_rows("halo = carried", "carry rows");
+    }
 
     /// For a slab; native allocates all that it needs. On CUDA work is enqueued on `stream`. Slab and stream must
     /// outlive the pass. Throws OutOfMemory, and UsageError where the engine cannot exchange rows.
-    [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
-                                                                   device::Stream& stream);
+    [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& /*slab*/,
+                                                                   device::Stream& /*stream*/) {
+        refuse_rows("halo = exchanged", "exchange rows");
+    }
 
     /// For calls on up to `n` windows, for which native allocates all that they need; the crop must be of the engine's
     /// kind (CropEngine). Calls are enqueued on `stream`, and their views need no prepare(). Crop and stream must
     /// outlive the pass. Throws OutOfMemory. Null where whole windows are computed only.
-    [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
-                                                                   device::Stream& stream);
+    [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& /*crop*/, int64_t /*n*/,
+                                                                   device::Stream& /*stream*/) {
+        return nullptr;
+    }
 
     /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the
     /// engine does not tell them apart: on CUDA, in a process of its own.
@@ -195,6 +204,13 @@ class Denoiser {
 
     /// What a reader of its figures must know ("this processor has no bf16 arithmetic: ..."); empty for nothing.
     [[nodiscard]] virtual std::string remark() const { return {}; }
+
+  private:
+    [[noreturn]] static void refuse_rows(const std::string& setting, const std::string& what) {
+        throw UsageError(setting +
+                         ": only the engines native and torch (channels_last, on CUDA or on the CPU in fp32) " + what +
+                         "; choose one of them");
+    }
 };
 
 /// Builds the network of `weights`. Throws UsageError where the options do not fit (fp16 or tf32 on the CPU, cuda in a

@@ -1,5 +1,6 @@
 #include "comm/shared/node_memory.hpp"
 
+#include "base/fault.hpp"
 #include "base/sha256.hpp"
 #include "comm/collective_step.hpp"
 
@@ -151,7 +152,10 @@ std::shared_ptr<const std::byte> NodeBlocks::find(const std::string& name, size_
     }
     const auto held = std::make_shared<Held>(table_, std::move(*known));
     held->mapping = held->file.map();
-    if (is_new) fill(held->mapping.bytes());
+    if (is_new) {
+        inject_fault("pack");
+        fill(held->mapping.bytes());
+    }
     protect(held->mapping);
     held->entry = table_->enter(digest, held->file);
     return {held, held->mapping.bytes().data()};

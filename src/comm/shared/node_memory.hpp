@@ -6,8 +6,9 @@
 #include "comm/communicator.hpp"
 #include "comm/shared/shared_file.hpp"
 
+#include "patchbench/base/shared_blocks.hpp"
+
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,21 +34,16 @@ class NodeMemory {
 /// 0 zeros, and each rank reserves its share of the pages. Throws OutOfMemory or Error on all ranks.
 [[nodiscard]] SharedFile make_node_file(const Communicator& node, size_t bytes);
 
-/// Values that processes of one node need and none changes, made once and read by all: each block lies in an anonymous
-/// memory file (comm/shared/shared_file.hpp). Which rank makes a block is whoever asks first: only making the object is
-/// collective.
-class NodeBlocks {
+/// Each block lies in an anonymous memory file (comm/shared/shared_file.hpp). Other ranks that ask for one wait while
+/// it is filled. Only making the object is collective.
+class NodeBlocks final : public SharedBlocks {
   public:
     /// Collective over `node` (all ranks of one host). Throws on all ranks as NodeMemory does.
     explicit NodeBlocks(const Communicator& node);
 
-    using Fill = std::function<void(std::span<std::byte>)>;
-
-    /// The block of this name, which is kept as long as any rank has a pointer to it. Where no rank has it, `fill` gets
-    /// `bytes` > 0 zeros here, while other ranks that ask for a block wait. Page-aligned; writing to it later is a
-    /// crash. Throws OutOfMemory when the host has too little, and what `fill` throws: then the next rank that asks
-    /// makes the block.
-    [[nodiscard]] std::shared_ptr<const std::byte> find(const std::string& name, size_t bytes, const Fill& fill);
+    /// Writing to a block later is a crash.
+    [[nodiscard]] std::shared_ptr<const std::byte> find(const std::string& name, size_t bytes,
+                                                        const Fill& fill) override;
 
   private:
     struct Table;

@@ -10,17 +10,14 @@ constexpr double kShortestIntervalS = 0.001;
 
 }  // namespace
 
-ProcessGauges::ProcessGauges(int num_cores)
-    : num_cores_(num_cores), last_(std::chrono::steady_clock::now()), last_cpu_s_(process_cpu_seconds()) {}
+ProcessGauges::ProcessGauges(int num_cores) : num_cores_(num_cores), last_cpu_s_(process_cpu_seconds()) {}
 
 std::optional<double> ProcessGauges::read(Gauge gauge) {
     if (gauge != Gauge::utilisation_percent) return std::nullopt;
-    const auto now = std::chrono::steady_clock::now();
-    const double elapsed_s = std::chrono::duration<double>(now - last_).count();
-    if (elapsed_s < kShortestIntervalS) return std::nullopt;
+    if (watch_.seconds() < kShortestIntervalS) return std::nullopt;
+    const double elapsed_s = watch_.lap();
     const double cpu_s = process_cpu_seconds();
     const double percent = 100 * (cpu_s - last_cpu_s_) / (elapsed_s * num_cores_);
-    last_ = now;
     last_cpu_s_ = cpu_s;
     return percent;
 }

@@ -37,7 +37,7 @@ class ProcessGauges final : public GaugeSource {
 
   private:
     int num_cores_;
-    std::chrono::steady_clock::time_point last_;
+    Stopwatch watch_;  // since the last reading
     double last_cpu_s_;
 };
 

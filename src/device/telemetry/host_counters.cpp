@@ -58,11 +58,11 @@ std::optional<double> clock_of(const std::filesystem::path& cpus) {
 
 }  // namespace
 
-HostLoad read_host_load(const HostLoadFiles& files) {
+HostLoad read_host_load(const std::filesystem::path& proc, const std::filesystem::path& cpus) {
     HostLoad load;
-    read_cpu_time(files.stat, load);
-    load.pressure_s = pressure_of(files.pressure);
-    load.clock_mhz = clock_of(files.cpus);
+    read_cpu_time(proc / "stat", load);
+    load.pressure_s = pressure_of(proc / "pressure" / "cpu");
+    load.clock_mhz = clock_of(cpus);
     return load;
 }
 

@@ -9,12 +9,6 @@
 
 namespace pb::device {
 
-struct HostLoadFiles {
-    std::filesystem::path stat;      // as /proc/stat
-    std::filesystem::path pressure;  // as /proc/pressure/cpu
-    std::filesystem::path cpus;      // as /sys/devices/system/cpu
-};
-
 struct HostLoad {
     std::optional<double> cpu_s;       // everything that ran, all cores
     std::optional<double> steal_s;     // that the hypervisor gave to others, all cores
@@ -22,8 +16,9 @@ struct HostLoad {
     std::optional<double> clock_mhz;   // mean of the first cores, now
 };
 
-/// What was counted so far: the difference of two readings says what went on between them.
-[[nodiscard]] HostLoad read_host_load(const HostLoadFiles& files);
+/// What was counted so far: the difference of two readings says what went on between them. `proc` is as /proc, `cpus`
+/// as /sys/devices/system/cpu.
+[[nodiscard]] HostLoad read_host_load(const std::filesystem::path& proc, const std::filesystem::path& cpus);
 
 /// Energy of this host's processors, where the kernel counts it (Linux powercap, intel-rapl; AMD processors too). The
 /// counters wrap and, on most systems, only root may read them.

@@ -74,7 +74,7 @@ const std::string& Telemetry::why_no_device() const { return impl_->why_no_devic
 
 struct TelemetryWindow::Impl {
     explicit Impl(Telemetry::Impl& opened) : sources(opened), own_cpu_before_s(process_cpu_seconds()) {
-        if (sources.options.first_on_node) load_before = read_host_load(load_files());
+        if (sources.options.first_on_node) load_before = read_load();
         if (sources.options.device_uuid.empty()) sampler.emplace(process.emplace(sources.options.num_cores));
         if (sources.device == nullptr) return;
         thermal_before = sources.device->policy_s(nvml::kFieldThermalPolicy);
@@ -90,16 +90,15 @@ struct TelemetryWindow::Impl {
         return sources.processors ? sources.processors->joules() : std::nullopt;
     }
 
-    [[nodiscard]] HostLoadFiles load_files() const {
-        const std::filesystem::path proc = sources.options.proc_folder;
-        return {proc / "stat", proc / "pressure" / "cpu", sources.options.cpu_folder};
+    [[nodiscard]] HostLoad read_load() const {
+        return read_host_load(sources.options.proc_folder, sources.options.cpu_folder);
     }
 
     void describe_host(TelemetryRecord& record) const {
         record[Meter::observed_s] = watch.seconds();
         record[Meter::own_cpu_s] = process_cpu_seconds() - own_cpu_before_s;
         if (!load_before) return;
-        const HostLoad after = read_host_load(load_files());
+        const HostLoad after = read_load();
         record[Meter::host_cpu_s] = difference(after.cpu_s, load_before->cpu_s);
         record[Meter::steal_s] = difference(after.steal_s, load_before->steal_s);
         record[Meter::cpu_pressure_s] = difference(after.pressure_s, load_before->pressure_s);

@@ -1,4 +1,4 @@
-#include "engine/checkpoint/pickle_machine.hpp"
+#include "engine/checkpoint/pickle_value.hpp"
 
 #include <fmt/format.h>
 

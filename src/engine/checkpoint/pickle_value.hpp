@@ -1,8 +1,10 @@
 // Values in a pickle of a state dict. They are small and own nothing: text points into the file, containers and tensors
 // are indices into a `PickleHeap`. So copies through the memo are cheap, cycles are harmless, and destroying a deeply
-// nested structure needs no recursion.
+// nested structure needs no recursion. Pickles are read without executing anything: only the opcodes are known that
+// torch.save (pickle protocol 2) uses for a state dict.
 #pragma once
 
+#include "engine/checkpoint/byte_reader.hpp"
 #include "engine/checkpoint/element_type.hpp"
 
 #include <cstdint>
@@ -79,5 +81,9 @@ struct PickleHeap {
 
 /// The storage that a persistent id ('storage', type, key, location, elements[, None]) names.
 [[nodiscard]] std::optional<PickleValue> find_persistent(const PickleValue& id, PickleHeap& heap);
+
+/// Reads one pickle up to and including its STOP; makes its values in `heap`. Throws UsageError with the byte offset
+/// where the pickle is damaged or names something that no state dict needs. In pickle_machine.cpp.
+[[nodiscard]] PickleValue run_pickle(ByteReader& reader, PickleHeap& heap);
 
 }  // namespace pb::engine

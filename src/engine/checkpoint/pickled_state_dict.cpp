@@ -21,6 +21,11 @@ constexpr std::array<std::string_view, 13> kNestedUnder{
     "params_ema",       "state_dict_ema", "model_ema", "ema_state_dict", "ema_model", "ema", "state_dict",
     "model_state_dict", "model_state",    "params",    "model",          "network",   "net"};
 
+struct NestedStateDict {
+    size_t dict = 0;   // index into PickleHeap::dicts
+    std::string note;  // "'params_ema' is read, not 'params'"; empty when there was no choice
+};
+
 class Search {
   public:
     /// `strict`: a state dict consists of tensors only. Otherwise one tensor is enough, so that an error can name the
@@ -171,13 +176,14 @@ class TensorReader {
     uint64_t storage_bytes_ = 0;
 };
 
-}  // namespace
-
+/// Follows the usual names, averaged weights first. Returns `outermost` when no state dict is found under them.
 NestedStateDict find_state_dict(const PickleHeap& heap, size_t outermost) {
     for (const bool strict : {true, false})
         if (auto found = Search(heap, strict).look(outermost, 0)) return *found;
     return {outermost, ""};
 }
+
+}  // namespace
 
 Checkpoint to_tensors(const PickledFile& file, const PickleValue& root) {
     const auto* outermost = std::get_if<DictRef>(&root);

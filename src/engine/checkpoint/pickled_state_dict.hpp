@@ -11,14 +11,6 @@
 
 namespace pb::engine {
 
-struct NestedStateDict {
-    size_t dict = 0;   // index into PickleHeap::dicts
-    std::string note;  // "'params_ema' is read, not 'params'"; empty when there was no choice
-};
-
-/// Follows the usual names, averaged weights first. Returns `outermost` when no state dict is found under them.
-[[nodiscard]] NestedStateDict find_state_dict(const PickleHeap& heap, size_t outermost);
-
 struct PickledFile {
     std::string name;    // for messages
     uint64_t bytes = 0;  // size of the file: limit for all tensors together

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/native/network.hpp"
-#include "engine/progress.hpp"
+#include "engine/step_clock.hpp"
 #include "engine/windows.hpp"
 #include "network/parts/band_memory.hpp"
 #include "network/parts/exchanged_slab.hpp"
@@ -15,7 +15,7 @@ namespace pb::engine::native {
 /// A band schedule with a native network: which rows lie where at each step, and the copies of those that stay. The
 /// schedule may be that of the network with a late map (network/parts/band_schedule.hpp): then one operation of the
 /// network is two of the schedule.
-class Bands final : public BandPass, public LayerReport {
+class Bands final : public BandPass {
   public:
     /// Both must outlive it. Throws OutOfMemory, and Error for the schedule of another network.
     Bands(Network& network, const network::BandSchedule& schedule);

@@ -2,7 +2,7 @@
 // overwritten as in the memory plan, so that the peak is the one that the plan predicts.
 #pragma once
 
-#include "engine/progress.hpp"
+#include "engine/step_clock.hpp"
 #include "engine/torch/layer.hpp"
 #include "network/parts/pieces.hpp"
 

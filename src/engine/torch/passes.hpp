@@ -2,7 +2,7 @@
 // are used.
 #pragma once
 
-#include "engine/progress.hpp"
+#include "engine/step_clock.hpp"
 #include "engine/torch/carried_rows.hpp"
 #include "engine/torch/network.hpp"
 #include "engine/torch/replays.hpp"
@@ -21,7 +21,7 @@ namespace pb::engine::torch_engine {
 /// A band schedule with LibTorch, Note [Carried rows]: a tensor for each map, whose last rows stay for the next step.
 /// The network may have a late map (network/parts/band_schedule.hpp). Steps of one phase can be replayed, Note [Phases
 /// of steps].
-class Bands final : public BandPass, public LayerReport {
+class Bands final : public BandPass {
   public:
     /// `schedule` and what `runner` holds must outlive it. Without `replays` every step is enqueued. Throws Error for
     /// the schedule of another network.

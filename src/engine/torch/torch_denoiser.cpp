@@ -1,5 +1,5 @@
 #include "base/user_cache.hpp"
-#include "engine/progress.hpp"
+#include "engine/step_clock.hpp"
 #include "engine/torch/code.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/cudnn_plans.hpp"

@@ -4,7 +4,6 @@
 #include "base/fault.hpp"
 #include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
-#include "engine/progress.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/pipeline/row_device.hpp"
 
@@ -22,9 +21,7 @@ class BandPipeline final : public Pipeline {
           schedule_(*work.bands),
           rows_(std::move(rows)),
           pass_(denoiser.make_band_pass(schedule_, rows_->stream())) {
-        auto* const report = dynamic_cast<engine::LayerReport*>(pass_.get());
-        if (report == nullptr) return;
-        report->report_layers([this](int64_t done, int64_t all) {
+        pass_->report_layers([this](int64_t done, int64_t all) {
             if (told_ == nullptr) return;
             told_->report_step(steps_done_ * all + done, work_.strips * schedule_.num_steps() * all);
         });

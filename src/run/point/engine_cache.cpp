@@ -1,6 +1,5 @@
 #include "run/point/engine_cache.hpp"
 
-#include "base/fault.hpp"
 #include "comm/shared/node_memory.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -10,33 +9,13 @@
 
 namespace pb::run {
 
-namespace {
-
-class SharedOnNode final : public engine::SharedBlocks {
-  public:
-    explicit SharedOnNode(const comm::Communicator& node) : blocks_(node) {}
-
-    [[nodiscard]] std::shared_ptr<const std::byte> find(const std::string& name, size_t bytes,
-                                                        const Fill& fill) override {
-        return blocks_.find(name, bytes, [&fill](std::span<std::byte> block) {
-            inject_fault("pack");
-            fill(block);
-        });
-    }
-
-  private:
-    comm::NodeBlocks blocks_;
-};
-
-}  // namespace
-
 std::shared_ptr<engine::SharedBlocks> make_shared_blocks(const comm::Communicator& world,
                                                          const plan::Topology& topology) {
     const comm::Communicator node =
         world.split(topology.ranks.at(static_cast<size_t>(world.rank())).node, world.rank());
     if (node.size() == 1) return nullptr;
     try {
-        return std::make_shared<SharedOnNode>(node);
+        return std::make_shared<comm::NodeBlocks>(node);
     } catch (const Error&) {  // on all ranks of the node, such as those in containers of their own
         return nullptr;
     }
