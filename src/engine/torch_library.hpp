@@ -15,28 +15,25 @@ namespace pb::engine {
 
 class CountingMemory;
 
-class TorchLibrary {
-  public:
-    virtual ~TorchLibrary() = default;
-
+/// Its functions.
+struct TorchLibrary {
     /// The engine `torch`: oneDNN on the CPU and cuDNN on CUDA.
-    [[nodiscard]] virtual std::unique_ptr<Denoiser> make_denoiser(const Weights& weights,
-                                                                  const EngineOptions& options) const = 0;
+    std::unique_ptr<Denoiser> (*make_denoiser)(const Weights& weights, const EngineOptions& options);
 
     /// The functions below.
-    [[nodiscard]] virtual double matmul_tflops(const EngineOptions& options, double budget_s) const = 0;
-    [[nodiscard]] virtual double conv_tflops(const EngineOptions& options, double budget_s) const = 0;
+    double (*matmul_tflops)(const EngineOptions& options, double budget_s);
+    double (*conv_tflops)(const EngineOptions& options, double budget_s);
 
     /// Header and loaded versions of LibTorch, oneDNN and cuDNN.
-    [[nodiscard]] virtual std::vector<device::LibraryVersion> versions() const = 0;
+    std::vector<device::LibraryVersion> (*versions)();
 
     // The caching allocator of CUDA device `index`; see memory.hpp. Without CUDA they throw UsageError.
-    [[nodiscard]] virtual AllocatorCounters cuda_counters(int index) const = 0;
-    virtual void reset_cuda_peaks(int index) const = 0;
-    virtual void set_cuda_memory_limit(int index, int64_t bytes) const = 0;
-    virtual void empty_cuda_cache() const = 0;
+    AllocatorCounters (*cuda_counters)(int index);
+    void (*reset_cuda_peaks)(int index);
+    void (*set_cuda_memory_limit)(int index, int64_t bytes);
+    void (*empty_cuda_cache)();
     /// Throws OutOfMemory.
-    [[nodiscard]] virtual std::shared_ptr<void> allocate_cuda(int index, size_t bytes) const = 0;
+    std::shared_ptr<void> (*allocate_cuda)(int index, size_t bytes);
 };
 
 /// Loads it at the first call. Throws Error when it or what it links is not there.

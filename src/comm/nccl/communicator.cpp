@@ -55,26 +55,15 @@ void poll(const std::function<bool()>& done, const std::string& what, double tim
 }
 
 NcclCommunicator::NcclCommunicator(int num_ranks, int rank, const ncclUniqueId& id, double timeout_s)
-    : timeout_s_(timeout_s) {
+    : NcclCommunicator(timeout_s) {  // from here on the destructor ends NCCL when a check below throws
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    NcclCommunicator joining;  // its destructor ends NCCL when a check below throws
-    const ncclResult_t begun = ncclCommInitRankConfig(&joining.native_, num_ranks, id, rank, &config);
-    check(begun, joining.native_);
-    poll([&] { return joining.is_idle(); }, "NCCL bring-up", timeout_s);
-    std::swap(native_, joining.native_);
+    const ncclResult_t begun = ncclCommInitRankConfig(&native_, num_ranks, id, rank, &config);
+    check(begun, native_);
+    poll([&] { return is_idle(); }, "NCCL bring-up", timeout_s);
 }
 
 NcclCommunicator::~NcclCommunicator() { close(); }
-
-NcclCommunicator::NcclCommunicator(NcclCommunicator&& other) noexcept
-    : native_(std::exchange(other.native_, nullptr)), timeout_s_(other.timeout_s_) {}
-
-NcclCommunicator& NcclCommunicator::operator=(NcclCommunicator&& other) noexcept {
-    std::swap(native_, other.native_);
-    std::swap(timeout_s_, other.timeout_s_);
-    return *this;
-}
 
 bool NcclCommunicator::is_idle() const {
     ncclResult_t state = ncclInProgress;
@@ -92,11 +81,7 @@ void NcclCommunicator::submit(const std::function<ncclResult_t(ncclComm_t)>& sub
 void NcclCommunicator::run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream,
                            const std::string& what) {
     this->submit(submit, what);
-    const auto has_run = [&] {
-        check_health();
-        return has_ended(cudaStreamQuery(stream));
-    };
-    poll(has_run, what, timeout_s_);
+    poll_device([&] { return cudaStreamQuery(stream); }, what);
 }
 
 void NcclCommunicator::exchange(std::span<const DeviceBytes> messages, cudaStream_t stream) {
@@ -111,11 +96,15 @@ void NcclCommunicator::exchange(std::span<const DeviceBytes> messages, cudaStrea
 }
 
 void NcclCommunicator::wait_for(const device::Event& event, const std::string& what) const {
-    const auto is_reached = [&] {
+    poll_device([&] { return cudaEventQuery(static_cast<cudaEvent_t>(event.native())); }, what);
+}
+
+void NcclCommunicator::poll_device(const std::function<cudaError_t()>& state, const std::string& what) const {
+    const auto is_done = [&] {
         check_health();
-        return has_ended(cudaEventQuery(static_cast<cudaEvent_t>(event.native())));
+        return has_ended(state());
     };
-    poll(is_reached, what, timeout_s_);
+    poll(is_done, what, timeout_s_);
 }
 
 void NcclCommunicator::abort() noexcept {
@@ -158,7 +147,7 @@ NcclRanks::NcclRanks(Communicator ranks, DeviceId device, double timeout_s)
     together("NCCL bring-up", [&] {
         device::select_device(device_);
         stream_.emplace(device_);
-        nccl_ = NcclCommunicator(ranks_.size(), ranks_.rank(), id, timeout_s_);
+        nccl_.emplace(ranks_.size(), ranks_.rank(), id, timeout_s_);
     });
 }
 
@@ -178,7 +167,7 @@ void NcclRanks::together(const std::string& what, const std::function<void()>& s
         if (timed_out && cause_is_known) outcome = {};  // a consequence: it would hide the cause
         mpi::agree_on_step(ranks_, outcome);
     } catch (const std::exception&) {
-        nccl_.abort();
+        if (nccl_) nccl_->abort();
         throw;
     }
 }

@@ -44,13 +44,12 @@ struct DeviceBytes {
 
 class NcclCommunicator {
   public:
-    NcclCommunicator() = default;
     /// Joins the `num_ranks` ranks that have the same `id`, on the current CUDA device. Waits until all have joined.
     NcclCommunicator(int num_ranks, int rank, const ncclUniqueId& id, double timeout_s);
     /// Aborts NCCL during an exception, otherwise finalises it.
     ~NcclCommunicator();
-    NcclCommunicator(NcclCommunicator&& other) noexcept;
-    NcclCommunicator& operator=(NcclCommunicator&& other) noexcept;
+    NcclCommunicator(const NcclCommunicator&) = delete;
+    NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
     /// Submits one operation or a group by `submit(native)` and waits until it is in its stream.
     void submit(const std::function<ncclResult_t(ncclComm_t)>& submit, const std::string& what);
@@ -67,11 +66,14 @@ class NcclCommunicator {
     void abort() noexcept;
 
   private:
+    explicit NcclCommunicator(double timeout_s) : timeout_s_(timeout_s) {}
     [[nodiscard]] bool is_idle() const;
+    /// Waits until the work of the device whose state `state` queries has ended.
+    void poll_device(const std::function<cudaError_t()>& state, const std::string& what) const;
     void close() noexcept;
 
     ncclComm_t native_ = nullptr;
-    double timeout_s_ = 0;
+    double timeout_s_;
 };
 
 class NcclRanks {
@@ -80,11 +82,10 @@ class NcclRanks {
     NcclRanks(Communicator ranks, DeviceId device, double timeout_s);
 
     [[nodiscard]] const Communicator& ranks() const { return ranks_; }
-    [[nodiscard]] NcclCommunicator& nccl() { return nccl_; }
+    [[nodiscard]] NcclCommunicator& nccl() { return *nccl_; }
     [[nodiscard]] device::Stream& stream() { return *stream_; }
     [[nodiscard]] cudaStream_t cuda_stream() const { return static_cast<cudaStream_t>(stream_->native()); }
     [[nodiscard]] DeviceId device() const { return device_; }
-    [[nodiscard]] double timeout_s() const { return timeout_s_; }
 
     /// Collective: runs a step that does not end when another rank fails. `step` must have its own time-out (poll); a
     /// rank that hangs all the same is named by a barrier with time-out. When one rank failed with another error, the
@@ -101,7 +102,7 @@ class NcclRanks {
     DeviceId device_;
     double timeout_s_;
     std::optional<device::Stream> stream_;
-    NcclCommunicator nccl_;
+    std::optional<NcclCommunicator> nccl_;
 };
 
 }  // namespace pb::comm::nccl

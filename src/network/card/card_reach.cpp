@@ -45,7 +45,7 @@ class ReachSearch {
     [[nodiscard]] int64_t shift() const { return (low_ + high_) / 2; }
 
   private:
-    [[nodiscard]] NetworkCard& card() const { return trials_.card; }
+    [[nodiscard]] NetworkCard& card() const { return trials_.found.card; }
     [[nodiscard]] int64_t alignment() const { return card().alignment; }
 
     /// The middle of the window: a core of one alignment.
@@ -68,17 +68,17 @@ class ReachSearch {
         const TrialWindow window{.extent = {edge_, edge_},
                                  .changed = [&](int64_t y, int64_t x) { return is_far(y) || is_far(x); }};
         const std::vector<float> changed = trials_.run(noise_window(card(), window), window.extent);
-        return trials_.difference(part(plain_, edge_, core), part(changed, edge_, core));
+        return trials_.difference(part(plain_, window.extent, rect_of(core, core)),
+                                  part(changed, window.extent, rect_of(core, core)));
     }
 
-    /// Rows and columns `range` of an output with extents of `edge`.
-    [[nodiscard]] std::vector<float> part(const std::vector<float>& output, int64_t edge, const Range& range) const {
+    [[nodiscard]] std::vector<float> part(const std::vector<float>& output, Extent extent, const Rect& rect) const {
         std::vector<float> values;
-        values.reserve(static_cast<size_t>(card().channels * range.size() * range.size()));
+        values.reserve(static_cast<size_t>(card().channels * rect.extent.pixels()));
         for (int64_t c = 0; c < card().channels; ++c)
-            for (int64_t y = range.begin; y < range.end; ++y) {
-                const auto row = output.begin() + (c * edge + y) * edge;
-                values.insert(values.end(), row + range.begin, row + range.end);
+            for (int64_t y = rect.row; y < rect.row + rect.extent.h; ++y) {
+                const auto first = output.begin() + (c * extent.h + y) * extent.w + rect.column;
+                values.insert(values.end(), first, first + rect.extent.w);
             }
         return values;
     }
@@ -98,13 +98,14 @@ class ReachSearch {
     /// in the window whose frame changes nothing.
     [[nodiscard]] bool has_period(int64_t period) {
         const int64_t edge = edge_ + round_up(2 * period, alignment());
+        const Extent extent{edge, edge};
         const int64_t begin = (edge_ / 2 + period + alignment() - 1) / alignment() * alignment();
         const auto output = [&](int64_t origin) {
-            return trials_.run(noise_window(card(), {.extent = {edge, edge}, .row = origin, .column = origin}),
-                               {edge, edge});
+            return trials_.run(noise_window(card(), {.extent = extent, .row = origin, .column = origin}), extent);
         };
         const Range first{begin, begin + period}, second{begin - period, begin};
-        return trials_.difference(part(output(0), edge, first), part(output(period), edge, second)) <= kVisible;
+        return trials_.difference(part(output(0), extent, rect_of(first, first)),
+                                  part(output(period), extent, rect_of(second, second))) <= kVisible;
     }
 
     bool find_period() {
@@ -148,16 +149,9 @@ class ReachSearch {
                                       const int64_t place = is_wide ? x : y;
                                       return place < core.begin - halo || place >= core.end + halo;
                                   }};
+        const Rect strip_core = is_wide ? rect_of({0, extent.h}, core) : rect_of(core, {0, extent.w});
         const auto middle_of = [&](const TrialWindow& window) {
-            const std::vector<float> output = trials_.run(noise_window(card(), window), extent);
-            std::vector<float> values;
-            values.reserve(output.size());
-            for (size_t i = 0; i < output.size(); ++i) {
-                const auto pixel = static_cast<int64_t>(i) % extent.pixels();
-                const int64_t place = is_wide ? pixel % extent.w : pixel / extent.w;
-                if (place >= core.begin && place < core.end) values.push_back(output[i]);
-            }
-            return values;
+            return part(trials_.run(noise_window(card(), window), extent), extent, strip_core);
         };
         return trials_.difference(middle_of({.extent = extent}), middle_of(changed)) > kVisible;
     }
@@ -205,7 +199,8 @@ class ReachSearch {
 
 }  // namespace
 
-void find_reach(CardTrials& trials, int64_t base, std::vector<std::string>& remarks) {
+void find_reach(CardTrials& trials, int64_t base) {
+    std::vector<std::string>& remarks = trials.found.remarks;
     ReachSearch search(trials, base);
     if (const auto reason = search.run()) {
         remarks.push_back("its receptive field is unbounded: " + *reason);

@@ -61,14 +61,15 @@ std::vector<float> scene_window(const NetworkCard& card, const TrialWindow& wind
 }
 
 bool CardTrials::accepts(Extent extent) {
-    ++num_trials_;
-    last_refusal_ = try_window_(card, noise_window(card, {.extent = extent}), shape_of(card, extent)).refusal;
+    ++found.num_trials;
+    last_refusal_ =
+        try_window_(found.card, noise_window(found.card, {.extent = extent}), shape_of(found.card, extent)).refusal;
     return last_refusal_.empty();
 }
 
 std::vector<float> CardTrials::run(const std::vector<float>& window, Extent extent) {
-    ++num_trials_;
-    TrialOutput output = try_window_(card, window, shape_of(card, extent));
+    ++found.num_trials;
+    TrialOutput output = try_window_(found.card, window, shape_of(found.card, extent));
     if (!output.refusal.empty())
         throw UsageError(
             fmt::format("gives no image for a window of {} x {} px: {}", extent.h, extent.w, output.refusal));
@@ -76,7 +77,7 @@ std::vector<float> CardTrials::run(const std::vector<float>& window, Extent exte
 }
 
 double CardTrials::difference(const std::vector<float>& a, const std::vector<float>& b) const {
-    double scale = card.range, largest = 0;
+    double scale = found.card.range, largest = 0;
     for (size_t i = 0; i < a.size(); ++i) {
         scale = std::max(scale, std::abs(double{a[i]}));
         const double change = std::abs(double{a[i]} - double{b[i]});

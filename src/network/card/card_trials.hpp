@@ -36,7 +36,7 @@ class CardTrials {
   public:
     explicit CardTrials(const TryWindow& try_window) : try_window_(try_window) {}
 
-    NetworkCard card;  // what is known so far
+    FoundCard found;  // what is known so far
 
     [[nodiscard]] bool accepts(Extent extent);
     [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
@@ -47,17 +47,14 @@ class CardTrials {
     /// Largest difference by the range or by the largest value of `a`, whichever is larger; infinity for NaN.
     [[nodiscard]] double difference(const std::vector<float>& a, const std::vector<float>& b) const;
 
-    [[nodiscard]] int64_t num_trials() const { return num_trials_; }
-
   private:
     const TryWindow& try_window_;
     std::string last_refusal_;
-    int64_t num_trials_ = 0;
 };
 
 /// Sets alignment (to the period of the network, where that is larger than the step of its extents), radius and halo of
-/// `trials.card`. `base`: extent of a window that is accepted. Adds to `remarks` why a network is unbounded, and a
-/// shift of its output.
-void find_reach(CardTrials& trials, int64_t base, std::vector<std::string>& remarks);
+/// `trials.found.card`. `base`: extent of a window that is accepted. Remarks why a network is unbounded, and a shift of
+/// its output.
+void find_reach(CardTrials& trials, int64_t base);
 
 }  // namespace pb::network

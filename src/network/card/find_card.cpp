@@ -25,7 +25,7 @@ constexpr double kTrialSigma = 0.1;
 int64_t find_base(CardTrials& trials, const std::vector<NetworkCard>& candidates) {
     std::string first_refusal;
     for (const NetworkCard& candidate : candidates) {
-        trials.card = candidate;
+        trials.found.card = candidate;
         for (const int64_t edge : kBaseEdges) {
             if (trials.accepts({edge, edge})) return edge;
             if (first_refusal.empty()) first_refusal = trials.last_refusal();
@@ -37,10 +37,10 @@ int64_t find_base(CardTrials& trials, const std::vector<NetworkCard>& candidates
 
 void check_repeatable(CardTrials& trials, int64_t base) {
     const TrialWindow window{.extent = {base, base}, .sigma = kTrialSigma};
-    const std::vector<float> first = trials.run(noise_window(trials.card, window), window.extent);
+    const std::vector<float> first = trials.run(noise_window(trials.found.card, window), window.extent);
     if (!std::ranges::all_of(first, [](float value) { return std::isfinite(value); }))
         throw UsageError("gives values that are not finite");
-    const std::vector<float> second = trials.run(noise_window(trials.card, window), window.extent);
+    const std::vector<float> second = trials.run(noise_window(trials.found.card, window), window.extent);
     if (trials.difference(first, second) > kVisible)
         throw UsageError("gives another output for the same window: export it in eval mode, without random numbers");
 }
@@ -56,19 +56,19 @@ int64_t find_alignment(CardTrials& trials, int64_t base) {
         base, kLargestAlignment));
 }
 
-void look_at_sigma(CardTrials& trials, int64_t base, FoundCard& found) {
-    if (trials.card.sigma == SigmaInput::none) return;
+void look_at_sigma(CardTrials& trials, int64_t base) {
+    if (trials.found.card.sigma == SigmaInput::none) return;
     const auto output = [&](double sigma) {
         const TrialWindow window{.extent = {base, base}, .sigma = sigma};
-        return trials.run(noise_window(trials.card, window), window.extent);
+        return trials.run(noise_window(trials.found.card, window), window.extent);
     };
     if (trials.difference(output(0.02), output(0.2)) <= kVisible)
-        found.remarks.emplace_back("the noise level changes nothing in its output");
+        trials.found.remarks.emplace_back("the noise level changes nothing in its output");
 }
 
 /// Root mean square of output - scene, in [0,1] units, for samples of which white is `range`.
 double error_with_range(CardTrials& trials, int64_t base, double range) {
-    NetworkCard card = trials.card;
+    NetworkCard card = trials.found.card;
     card.range = range;
     const TrialWindow window{.extent = {base, base}, .sigma = kTrialSigma};
     const std::vector<float> scene = scene_window(card, window, false);
@@ -89,17 +89,14 @@ double range_of(CardTrials& trials, int64_t base) {
 
 FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow& try_window) {
     CardTrials trials(try_window);
-    FoundCard found;
     const int64_t base = find_base(trials, candidates);
     check_repeatable(trials, base);
-    trials.card.alignment = find_alignment(trials, base);
-    look_at_sigma(trials, base, found);
-    trials.card.range = range_of(trials, base);
-    find_reach(trials, base, found.remarks);
-    check(trials.card);
-    found.card = trials.card;
-    found.num_trials = trials.num_trials();
-    return found;
+    trials.found.card.alignment = find_alignment(trials, base);
+    look_at_sigma(trials, base);
+    trials.found.card.range = range_of(trials, base);
+    find_reach(trials, base);
+    check(trials.found.card);
+    return trials.found;
 }
 
 NetworkCard card_of(const Graph& layers) {
@@ -124,15 +121,12 @@ NetworkCard card_of(const Graph& layers) {
 
 FoundCard find_range(const NetworkCard& card, const TryWindow& try_window) {
     CardTrials trials(try_window);
-    trials.card = card;
-    FoundCard found;
+    trials.found.card = card;
     const int64_t base = round_up(kBaseEdges.front(), card.alignment);
     check_repeatable(trials, base);
-    look_at_sigma(trials, base, found);
-    trials.card.range = range_of(trials, base);
-    found.card = trials.card;
-    found.num_trials = trials.num_trials();
-    return found;
+    look_at_sigma(trials, base);
+    trials.found.card.range = range_of(trials, base);
+    return trials.found;
 }
 
 }  // namespace pb::network
