@@ -26,10 +26,10 @@ void print_facts() {
                "radius", "exact halo", "sigma", "bytes/pixel");
     for (const auto& [kind, name] : enum_names(network::NetworkKind{})) {
         const network::NetworkFacts& facts = network::network_facts(kind);
-        fmt::print(
-            "{:<8}{:>11}{:>11}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
-            facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
-            network::network_peaks(network::standard_shape(kind, 3), network::kOnednnPath).front().bytes_per_pixel);
+        const network::Graph graph = network::graph_of(network::standard_shape(kind, 3));
+        fmt::print("{:<8}{:>11}{:>11}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
+                   facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
+                   network::peak_sizes(network::plan_memory(graph, network::kOnednnPath)).front().bytes_per_pixel);
     }
     print_text(stdout,
                "colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n");

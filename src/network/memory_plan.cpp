@@ -134,10 +134,4 @@ std::vector<MemorySize> peak_sizes(const MemoryPlan& plan) {
     return peaks;
 }
 
-int64_t peak_bytes(const MemoryPlan& plan, int64_t pixels) {
-    int64_t peak = 0;
-    for (const MemorySize& size : live_sizes(plan)) peak = std::max(peak, size.bytes(pixels));
-    return peak;
-}
-
 }  // namespace pb::network

@@ -52,8 +52,4 @@ const NetworkFacts& network_facts(const NetworkShape& shape) { return kept_facts
 
 const NetworkFacts& network_facts(const NetworkCard& card) { return kept_facts(card); }
 
-std::vector<MemorySize> network_peaks(const NetworkShape& shape, const MemoryPath& path) {
-    return peak_sizes(plan_memory(graph_of(shape), path));
-}
-
 }  // namespace pb::network

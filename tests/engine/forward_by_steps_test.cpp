@@ -1,6 +1,7 @@
 // A forward call whose steps are timed one by one gives the pixels of any other, and names the steps of the graph.
 #include "network/native_layout.hpp"
 #include "support/denoise_batch.hpp"
+#include "support/graph_text.hpp"
 
 #include "patchbench/network/steps.hpp"
 

@@ -1,5 +1,6 @@
 #include "engine/native_rows.hpp"
 #include "network/parts/band_memory.hpp"
+#include "support/graph_text.hpp"
 
 #include <string>
 

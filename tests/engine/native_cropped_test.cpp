@@ -1,5 +1,6 @@
 // Windows of which only cores are used, in the engine native: their pixels are those of whole windows, bit for bit.
 #include "engine/cropped_windows.hpp"
+#include "support/graph_text.hpp"
 #include "support/networks.hpp"
 
 #include <string>

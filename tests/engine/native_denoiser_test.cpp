@@ -2,6 +2,7 @@
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
+#include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
 #include "support/standard_weights.hpp"
 

@@ -7,6 +7,7 @@
 #include "network/parts/band_schedule.hpp"
 #include "network/parts/strips.hpp"
 #include "network/receptive_field.hpp"
+#include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
 
 #include "patchbench/base/error.hpp"

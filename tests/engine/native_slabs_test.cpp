@@ -1,6 +1,7 @@
 // Exchanged rows in the engine native: the bits of the whole image.
 #include "engine/slab_mail.hpp"
 #include "network/parts/exchanged_slab.hpp"
+#include "support/graph_text.hpp"
 
 #include <string>
 

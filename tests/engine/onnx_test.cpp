@@ -4,6 +4,7 @@
 #include "base/sha256.hpp"
 #include "engine/network_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
+#include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
 #include "support/messages.hpp"
 

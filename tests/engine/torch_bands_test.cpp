@@ -2,6 +2,7 @@
 #include "engine/native_rows.hpp"
 #include "network/parts/band_pieces.hpp"
 #include "support/computed_graphs.hpp"
+#include "support/graph_text.hpp"
 
 #include <string>
 

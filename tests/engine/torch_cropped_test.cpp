@@ -1,5 +1,6 @@
 // Windows of which only cores are used, in the engine torch: their pixels are those of whole windows within rounding.
 #include "engine/cropped_windows.hpp"
+#include "support/graph_text.hpp"
 #include "support/networks.hpp"
 
 #include <string>

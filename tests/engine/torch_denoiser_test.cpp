@@ -1,5 +1,7 @@
 #include "network/receptive_field.hpp"
+#include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
+#include "support/memory_peaks.hpp"
 #include "support/networks.hpp"
 #include "support/standard_weights.hpp"
 

@@ -6,6 +6,7 @@
 #include "engine/torch/tensors.hpp"
 #include "network/parts/band_phases.hpp"
 #include "support/computed_graphs.hpp"
+#include "support/graph_text.hpp"
 
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // Exchanged rows in the engine torch: the whole image within rounding.
 #include "engine/slab_mail.hpp"
 #include "network/parts/exchanged_slab.hpp"
+#include "support/graph_text.hpp"
 
 #include <string>
 

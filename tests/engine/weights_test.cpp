@@ -69,12 +69,20 @@ StateDict renamed(const Weights& weights, const KeyOf& key_of, bool bias) {
 
 std::string numbered(const std::string& prefix, int64_t index) { return prefix + std::to_string(index); }
 
+/// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
+int64_t parameters_of(const Weights& weights) {
+    size_t values = 0;
+    for (const auto& [name, convolution] : weights.convolutions)
+        values += convolution.weight.size() + convolution.bias.size();
+    return static_cast<int64_t>(values);
+}
+
 TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
     constexpr int64_t kFoldedAway = 6528;  // scale and shift of UNet's 3264 normalised channels
     for (const network::NetworkKind kind : test::all_networks()) {
         const int64_t folded = kind == network::kind_of<network::UnetShape>() ? kFoldedAway : 0;
         for (const int64_t channels : {1, 3})
-            EXPECT_EQ(make_seeded_weights(kind, channels, 5).parameters() + folded,
+            EXPECT_EQ(parameters_of(make_seeded_weights(kind, channels, 5)) + folded,
                       network::network_facts(kind, channels).parameters);
     }
 }
@@ -196,7 +204,7 @@ TEST(Recognise, TakesTheDepthFromTheKeys) {
                                                shorter, [](int64_t i) { return numbered("model.", 2 * i); }, true),
                                            "test");
     EXPECT_EQ(dncnn_of(read).depth, 17);
-    EXPECT_EQ(read.parameters(), 555'137);
+    EXPECT_EQ(parameters_of(read), 555'137);
     // deepinv adds what KAIR subtracts
     const StateDict exported = test::to_state_dict(read);
     EXPECT_EQ(exported.at("out_conv.weight").values[5], -read.convolutions.at("out_conv").weight[5]);

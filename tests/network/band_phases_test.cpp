@@ -3,6 +3,7 @@
 #include "network/parts/band_pieces.hpp"
 #include "network/random_graph.hpp"
 #include "network/receptive_field.hpp"
+#include "support/graph_text.hpp"
 
 #include "patchbench/network/network_shape.hpp"
 

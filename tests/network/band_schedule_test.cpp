@@ -3,6 +3,7 @@
 #include "network/parts/band_memory.hpp"
 #include "network/parts/band_pieces.hpp"
 #include "network/receptive_field.hpp"
+#include "support/graph_text.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph_builder.hpp"

@@ -1,6 +1,7 @@
 #include "network/parts/exchanged_slab.hpp"
 
 #include "network/receptive_field.hpp"
+#include "support/graph_text.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_shape.hpp"

@@ -1,5 +1,7 @@
 #include "patchbench/network/graph.hpp"
 
+#include "support/graph_text.hpp"
+
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph_builder.hpp"
 #include "patchbench/network/network_shape.hpp"

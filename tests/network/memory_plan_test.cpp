@@ -2,6 +2,8 @@
 
 #include "network/native_layout.hpp"
 #include "random_graph.hpp"
+#include "support/graph_text.hpp"
+#include "support/memory_peaks.hpp"
 
 #include "patchbench/network/network_facts.hpp"
 

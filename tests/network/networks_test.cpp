@@ -1,4 +1,6 @@
 // Every operation of small relatives, written down after deepinv's models, so that no skip, order or name can change.
+#include "support/graph_text.hpp"
+
 #include "patchbench/network/network_shape.hpp"
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 #include "network/receptive_field.hpp"
 
 #include "random_graph.hpp"
+#include "support/graph_text.hpp"
 
 #include "patchbench/network/network_shape.hpp"
 

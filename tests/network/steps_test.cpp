@@ -2,6 +2,7 @@
 
 #include "network/native_layout.hpp"
 #include "random_graph.hpp"
+#include "support/graph_text.hpp"
 
 #include "patchbench/network/network_shape.hpp"
 

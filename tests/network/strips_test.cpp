@@ -2,6 +2,7 @@
 #include "network/parts/strips.hpp"
 
 #include "network/receptive_field.hpp"
+#include "support/graph_text.hpp"
 
 #include "patchbench/network/network_shape.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "network/receptive_field.hpp"
 #include "random_graph.hpp"
+#include "support/memory_peaks.hpp"
 #include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -6,14 +6,14 @@
 
 #include "patchbench/engine/state_dict.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 #include <filesystem>
 #include <map>
 #include <span>
+#include <sstream>
 #include <string>
+#include <utility>
 
 namespace pb::engine {
 
@@ -26,21 +26,23 @@ inline StateDict load_state_dict(const std::filesystem::path& file) { return loa
 /// In float32. `tensors` is not empty; keys and metadata need no escapes.
 inline void save_safetensors(const StateDict& tensors, const std::filesystem::path& file,
                              const std::map<std::string, std::string>& metadata = {}) {
-    std::string text = "{";
+    std::ostringstream header;
+    const char* before = "{";
     if (!metadata.empty()) {
-        text += R"("__metadata__":{)";
-        for (const auto& [key, value] : metadata) text += fmt::format(R"("{}":"{}",)", key, value);
-        text.back() = '}';
-        text += ',';
+        for (const auto& [key, value] : metadata)
+            header << std::exchange(before, ",") << '"' << key << R"(":")" << value << '"';
+        header.str(R"({"__metadata__":)" + header.str() + "}");
+        header.seekp(0, std::ios::end);
     }
     size_t offset = 0;
     for (const auto& [key, tensor] : tensors) {
-        const size_t end = offset + tensor.values.size() * sizeof(float);
-        text += fmt::format(R"("{}":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}},)", key,
-                            fmt::join(tensor.shape, ","), offset, end);
-        offset = end;
+        header << std::exchange(before, ",") << '"' << key << R"(":{"dtype":"F32","shape":[)";
+        for (size_t i = 0; i < tensor.shape.size(); ++i) header << (i == 0 ? "" : ",") << tensor.shape[i];
+        header << R"(],"data_offsets":[)" << offset;
+        offset += tensor.values.size() * sizeof(float);
+        header << ',' << offset << "]}";
     }
-    text.back() = '}';
+    std::string text = header.str() + "}";
     text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors are aligned in a mapped file
     std::array<std::byte, 8> length{};
     for (size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(text.size() >> (8 * i));

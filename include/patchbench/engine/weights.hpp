@@ -50,8 +50,6 @@ struct Weights {
     [[nodiscard]] bool has_layers() const { return !card || card->layers; }
     /// Those operations; throws Error where they are not known.
     [[nodiscard]] network::Graph graph() const;
-    /// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
-    [[nodiscard]] int64_t parameters() const;
     /// Weights of the filter `name`; throws Error where there are none.
     [[nodiscard]] const Convolution& convolution(const std::string& name) const;
 };

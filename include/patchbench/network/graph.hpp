@@ -91,7 +91,4 @@ class Graph {
 /// "operation 1 (convolution 'm_head')": how errors name an operation.
 [[nodiscard]] std::string describe(const Operation& operation, size_t index);
 
-/// One line an operation: `1 convolution 'm_head' 3x3 of 0: 64 channels at scale 1`.
-[[nodiscard]] std::string to_text(const Graph& graph);
-
 }  // namespace pb::network

@@ -62,7 +62,4 @@ struct MemoryPlan {
 /// Those of `live_sizes` that are the peak for some number of pixels, from large windows to small ones.
 [[nodiscard]] std::vector<MemorySize> peak_sizes(const MemoryPlan& plan);
 
-/// `pixels`: of all windows of a batch.
-[[nodiscard]] int64_t peak_bytes(const MemoryPlan& plan, int64_t pixels);
-
 }  // namespace pb::network

@@ -33,7 +33,4 @@ struct NetworkFacts {
     return network_facts(standard_shape(kind, channels));
 }
 
-/// What a forward call holds at its peaks, from large windows to small ones.
-[[nodiscard]] std::vector<MemorySize> network_peaks(const NetworkShape& shape, const MemoryPath& path);
-
 }  // namespace pb::network

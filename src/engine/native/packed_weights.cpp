@@ -1,5 +1,7 @@
 #include "engine/native/packed_weights.hpp"
 
+#include "network/graph_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +47,7 @@ void pack(const Weights& weights, const network::Graph& graph, network::Winograd
 /// Says all that the packed values depend on.
 std::string name_of_block(const std::string& digest, const network::Graph& graph, network::WinogradForm form) {
     return fmt::format("native weights {}, tiles of {}{}\n{}", digest, form.tile, form.bf16 ? ", bf16" : "",
-                       network::to_text(graph));
+                       network::line_of(graph));
 }
 
 }  // namespace

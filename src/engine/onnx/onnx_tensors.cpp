@@ -53,6 +53,28 @@ fs::path file_of(const onnx::TensorProto& tensor, const fs::path& model) {
     return file;
 }
 
+bool is_external(const onnx::TensorProto& tensor) {
+    return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0;
+}
+
+/// `num_bytes` of an external tensor.
+std::vector<std::byte> read_external(const onnx::TensorProto& tensor, const fs::path& model, int64_t num_bytes) {
+    const fs::path file = file_of(tensor, model);
+    const auto size = static_cast<int64_t>(fs::file_size(file));
+    const int64_t offset = number_of(tensor, "offset", 0), length = number_of(tensor, "length", num_bytes);
+    if (length != num_bytes)
+        throw UsageError(fmt::format("has {} bytes in another file, and its shape asks for {}", length, num_bytes));
+    if (offset > size || num_bytes > size - offset)
+        throw UsageError(fmt::format("its values end behind the end of {}: that is cut off, or of another model",
+                                     shown(file.filename().string())));
+    std::vector<std::byte> bytes(static_cast<size_t>(num_bytes));
+    std::ifstream stream(file, std::ios::binary);
+    stream.seekg(offset);
+    stream.read(reinterpret_cast<char*>(bytes.data()), num_bytes);
+    if (!stream) throw UsageError(fmt::format("its values in {} cannot be read", shown(file.filename().string())));
+    return bytes;
+}
+
 void add_external_files(const onnx::GraphProto& graph, const fs::path& model, std::set<fs::path>& files) {
     const auto add = [&](const onnx::TensorProto& tensor) {
         if (is_external(tensor)) files.insert(file_of(tensor, model));
@@ -99,27 +121,6 @@ std::vector<float> typed_values(const TensorProto& tensor, ElementType type) {
 }
 
 }  // namespace
-
-bool is_external(const onnx::TensorProto& tensor) {
-    return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0;
-}
-
-std::vector<std::byte> read_external(const onnx::TensorProto& tensor, const fs::path& model, int64_t num_bytes) {
-    const fs::path file = file_of(tensor, model);
-    const auto size = static_cast<int64_t>(fs::file_size(file));
-    const int64_t offset = number_of(tensor, "offset", 0), length = number_of(tensor, "length", num_bytes);
-    if (length != num_bytes)
-        throw UsageError(fmt::format("has {} bytes in another file, and its shape asks for {}", length, num_bytes));
-    if (offset > size || num_bytes > size - offset)
-        throw UsageError(fmt::format("its values end behind the end of {}: that is cut off, or of another model",
-                                     shown(file.filename().string())));
-    std::vector<std::byte> bytes(static_cast<size_t>(num_bytes));
-    std::ifstream stream(file, std::ios::binary);
-    stream.seekg(offset);
-    stream.read(reinterpret_cast<char*>(bytes.data()), num_bytes);
-    if (!stream) throw UsageError(fmt::format("its values in {} cannot be read", shown(file.filename().string())));
-    return bytes;
-}
 
 std::set<fs::path> external_files(const onnx::GraphProto& graph, const fs::path& model) {
     std::set<fs::path> files;

@@ -17,14 +17,8 @@
 
 namespace pb::engine {
 
-[[nodiscard]] bool is_external(const onnx::TensorProto& tensor);
-
-/// The bytes of an external tensor, `num_bytes` of them. `model`: the file with the model, in whose folder (or below)
-/// the other one must lie. Throws UsageError with the reason alone.
-[[nodiscard]] std::vector<std::byte> read_external(const onnx::TensorProto& tensor, const std::filesystem::path& model,
-                                                   int64_t num_bytes);
-
-/// The files that tensors of the model lie in, those of nodes and their graphs included. Throws likewise.
+/// The files that tensors of the model lie in, those of nodes and their graphs included. `model`: the file with the
+/// model, in whose folder (or below) the others must lie. Throws UsageError with the reason alone.
 [[nodiscard]] std::set<std::filesystem::path> external_files(const onnx::GraphProto& graph,
                                                              const std::filesystem::path& model);
 

@@ -40,12 +40,6 @@ Weights recognise_file(const std::filesystem::path& file, network::NetworkKind e
 
 }  // namespace
 
-int64_t Weights::parameters() const {
-    size_t values = 0;
-    for (const auto& [name, convolution] : convolutions) values += convolution.weight.size() + convolution.bias.size();
-    return static_cast<int64_t>(values);
-}
-
 network::Graph Weights::graph() const {
     require(has_layers(), "engine: the layers of " + source + " are not known");
     return card ? *card->layers : network::graph_of(shape);
