@@ -39,23 +39,17 @@ struct Communicator::Impl {
 
 namespace {
 
-std::vector<double> doubles_of(const std::vector<std::byte>& bytes) {
-    std::vector<double> values(bytes.size() / sizeof(double));
-    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-}
-
-std::string text_of(const std::vector<std::byte>& bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-template <class Row, class Convert>
-std::vector<Row> convert_rows(const mpi::RowsOfBytes& rows, Convert&& convert) {
+/// `Row`: a string or a vector.
+template <class Row>
+std::vector<Row> rows_as(const mpi::RowsOfBytes& rows) {
     std::vector<Row> converted;
     converted.reserve(rows.size());
-    for (const auto& row : rows) converted.push_back(convert(row));
+    for (const auto& bytes : rows) {
+        Row& row = converted.emplace_back(bytes.size() / sizeof(typename Row::value_type), typename Row::value_type{});
+        if (!bytes.empty()) std::memcpy(row.data(), bytes.data(), bytes.size());
+    }
     return converted;
 }
 
@@ -149,19 +143,19 @@ double Communicator::sum(double value) const {
 }
 
 std::vector<std::vector<double>> Communicator::gather(std::span<const double> values) const {
-    return convert_rows<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), 0, *this), doubles_of);
+    return rows_as<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), 0, *this));
 }
 
 std::vector<std::vector<double>> Communicator::all_gather(std::span<const double> values) const {
-    return convert_rows<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), {}, *this), doubles_of);
+    return rows_as<std::vector<double>>(mpi::gather_bytes(std::as_bytes(values), {}, *this));
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text) const {
-    return convert_rows<std::string>(mpi::gather_bytes(bytes_of(text), 0, *this), text_of);
+    return rows_as<std::string>(mpi::gather_bytes(bytes_of(text), 0, *this));
 }
 
 std::vector<std::string> Communicator::all_gather(const std::string& text) const {
-    return convert_rows<std::string>(mpi::gather_bytes(bytes_of(text), {}, *this), text_of);
+    return rows_as<std::string>(mpi::gather_bytes(bytes_of(text), {}, *this));
 }
 
 void Communicator::send(std::span<const std::byte> bytes, int to, int tag) const {

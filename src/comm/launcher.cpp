@@ -1,5 +1,6 @@
 #include "comm/launcher.hpp"
 
+#include "base/text.hpp"
 #include "comm/communicator.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <string_view>
 
@@ -35,15 +35,11 @@ constexpr std::array kLocalRankVariables{
     "JSM_NAMESPACE_LOCAL_RANK",   "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID",
 };
 
-std::optional<int> find_number(const char* variable, long least) {
+std::optional<int> find_number(const char* variable, int least) {
     const char* text = std::getenv(variable);
-    if (text == nullptr) return std::nullopt;
-    char* end = nullptr;
-    errno = 0;
-    const long number = std::strtol(text, &end, 10);
-    const bool whole = end != text && *end == '\0' && errno == 0;
-    if (!whole || number < least || number > (1L << 30)) return std::nullopt;
-    return static_cast<int>(number);
+    int number = 0;
+    if (text == nullptr || !read_number(text, number) || number < least || number > (1 << 30)) return std::nullopt;
+    return number;
 }
 
 std::optional<int> find_count(const char* variable) { return find_number(variable, 1); }

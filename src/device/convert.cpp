@@ -56,15 +56,14 @@ float load_value(DType dtype, const void* buffer, int64_t index) {
     return dtype == DType::bf16 ? bf16_value(bits) : f16_value(bits);
 }
 
-/// Where value `c` of pixel `pixel` of image `n` lies in `view`.
-int64_t index_of(const BatchView& view, int64_t n, int64_t pixel, int64_t c) {
-    const int64_t pixels = view.shape.h * view.shape.w;
-    return view.layout == Layout::channels_last ? (n * pixels + pixel) * view.shape.c + c
-                                                : (n * view.shape.c + c) * pixels + pixel;
+/// Where value `c` of pixel `pixel` of image `n` lies.
+int64_t index_of(const Strides& strides, int64_t n, int64_t pixel, int64_t c) {
+    return n * strides.n + c * strides.c + pixel * strides.w;
 }
 
 std::byte* pixel_address(const BatchView& samples, int64_t n, int64_t pixel) {
-    return static_cast<std::byte*>(samples.pointer) + index_of(samples, n, pixel, 0) * size_of(samples.dtype);
+    const int64_t index = index_of(strides_of(samples.shape, samples.layout), n, pixel, 0);
+    return static_cast<std::byte*>(samples.pointer) + index * size_of(samples.dtype);
 }
 
 /// Calls `visit(n, first pixel, number of pixels)` for blocks of at most `kBlockValues` values of `network`.
@@ -88,12 +87,13 @@ void samples_to_network_on_cpu(const BatchView& samples, const BatchView& networ
         return convert_row_to_f32(samples.pointer, samples.dtype, samples.shape.pixels(), channels, conversion,
                                   static_cast<float*>(network.pointer));
     Block block;
+    const Strides strides = strides_of(network.shape, network.layout);
     for_each_block(network, [&](int64_t n, int64_t first, int64_t count) {
         convert_row_to_f32(pixel_address(samples, n, first), samples.dtype, count, channels, conversion, block.data());
         for (int64_t c = 0; c < network.shape.c; ++c)
             for (int64_t i = 0; i < count; ++i)
                 store_value(block[i * network.shape.c + c], network.dtype, network.pointer,
-                            index_of(network, n, first + i, c));
+                            index_of(strides, n, first + i, c));
     });
 }
 
@@ -103,11 +103,12 @@ void network_to_samples_on_cpu(const BatchView& network, const BatchView& sample
         return convert_row_from_f32(static_cast<const float*>(network.pointer), samples.shape.pixels(), channels,
                                     conversion, samples.dtype, samples.pointer);
     Block block;
+    const Strides strides = strides_of(network.shape, network.layout);
     for_each_block(network, [&](int64_t n, int64_t first, int64_t count) {
         for (int64_t c = 0; c < channels; ++c)
             for (int64_t i = 0; i < count; ++i)
                 block[i * channels + c] =
-                    load_value(network.dtype, network.pointer, index_of(network, n, first + i, c));
+                    load_value(network.dtype, network.pointer, index_of(strides, n, first + i, c));
         convert_row_from_f32(block.data(), count, channels, conversion, samples.dtype,
                              pixel_address(samples, n, first));
     });

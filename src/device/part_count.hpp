@@ -29,12 +29,11 @@ struct PartValues {
     Bits exponent;  // its bits are all set where a value is infinite or not a number
 
     explicit PartValues(const BatchView& network) : channels(network.shape.c), exponent(exponent_of(network.dtype)) {
-        const auto [n, c, h, w] = network.shape;
-        const bool is_last = network.layout == Layout::channels_last;
-        image_stride = n == 1 ? 0 : c * h * w;
-        row_stride = is_last ? w * c : w;
-        pixel_stride = is_last ? c : 1;
-        channel_stride = is_last ? 1 : h * w;
+        const Strides strides = strides_of(network.shape, network.layout);
+        image_stride = network.shape.n == 1 ? 0 : strides.n;
+        row_stride = strides.h;
+        pixel_stride = strides.w;
+        channel_stride = strides.c;
     }
 
     /// Counts the values of one pixel. The pixels of a part are numbered row by row.

@@ -2,6 +2,7 @@
 
 #include "network/graph_facts.hpp"
 #include "network/key_layout.hpp"
+#include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph_builder.hpp"
@@ -74,8 +75,7 @@ std::vector<KeyLayout> DrunetShape::layouts(const CheckpointTensors& tensors) co
 /// Each block has two convolutions. At the lowest scale there is one more, with stride 2; a network of one scale has
 /// its first and its last convolution instead.
 DrunetShape DrunetShape::size_in(const Graph& graph) {
-    int64_t lowest = 1;
-    for (size_t i = 0; i < graph.size(); ++i) lowest = std::max(lowest, graph.shape(i).scale);
+    const int64_t lowest = alignment_of(graph);
     const int64_t there =
         std::ranges::count_if(convolutions_of(graph), [&](size_t i) { return graph.shape(i).scale == lowest; });
     const int64_t others = lowest > 1 ? 1 : 2;

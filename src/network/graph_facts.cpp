@@ -100,9 +100,7 @@ double values_moved_per_pixel(const Graph& graph) {
 }
 
 double widest_map_of(const Graph& graph) {
-    double widest = 0;
-    for (size_t i = 0; i < graph.size(); ++i) widest = std::max(widest, graph.shape(i).values_per_pixel());
-    return widest;
+    return std::ranges::max(graph.shapes(), {}, &MapShape::values_per_pixel).values_per_pixel();
 }
 
 double StepCost::flop(int64_t pixels) const { return flop_per_pixel * static_cast<double>(pixels); }

@@ -67,8 +67,6 @@ Graph parse_graph(std::string_view line) {
     }
     try {
         return Graph(std::move(operations));
-    } catch (const UsageError&) {
-        throw;
     } catch (const Error& error) {
         throw UsageError(error.what());
     }

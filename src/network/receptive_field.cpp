@@ -47,9 +47,8 @@ std::vector<Range> required_ranges(const Graph& graph, Range output) {
 }
 
 int64_t alignment_of(const Graph& graph) {
-    int64_t alignment = 1;  // scales are powers of two: the largest is a multiple of all others
-    for (size_t i = 0; i < graph.size(); ++i) alignment = std::max(alignment, graph.shape(i).scale);
-    return alignment;
+    // Scales are powers of two: the largest is a multiple of all others.
+    return std::ranges::max(graph.shapes(), {}, &MapShape::scale).scale;
 }
 
 int64_t receptive_radius_of(const Graph& graph) {

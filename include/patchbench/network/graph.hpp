@@ -69,6 +69,7 @@ class Graph {
     [[nodiscard]] size_t output() const { return operations_.size() - 1; }
     [[nodiscard]] const Operation& operator[](size_t index) const { return operations_[index]; }
     [[nodiscard]] const MapShape& shape(size_t index) const { return shapes_[index]; }
+    [[nodiscard]] const std::vector<MapShape>& shapes() const { return shapes_; }
     [[nodiscard]] int64_t channels_in() const { return shapes_.front().channels; }
     [[nodiscard]] int64_t channels_out() const { return shapes_.back().channels; }
 

@@ -1,13 +1,12 @@
 #include "device/cuda/backend.hpp"
 
+#include "base/text.hpp"
 #include "device/cuda/check.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace pb::device::cuda {
 namespace {
@@ -45,9 +44,7 @@ std::string uuid_text(const cudaUUID_t& uuid, bool slice) {
 std::string pci_text(int index) {
     std::array<char, 32> id{};
     check(cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), index));
-    std::string text = id.data();
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
+    return lower_case(id.data());
 }
 
 DeviceInfo describe(int index) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -42,11 +43,9 @@ class ByteReader {
     template <class T>
     requires std::is_integral_v<T>
     [[nodiscard]] T take_integer() {
-        const Bytes bytes = take(sizeof(T));
-        std::make_unsigned_t<T> value = 0;
-        for (size_t i = 0; i < sizeof(T); ++i)
-            value |= static_cast<std::make_unsigned_t<T>>(static_cast<std::make_unsigned_t<T>>(bytes[i]) << (8 * i));
-        return static_cast<T>(value);
+        T value{};  // the file and all supported machines are little-endian
+        std::memcpy(&value, take(sizeof(T)).data(), sizeof(T));
+        return value;
     }
 
     /// Throws UsageError: `<name>, byte <offset>: <reason>`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 
 namespace pb::engine::reference {
 
@@ -94,10 +95,13 @@ Map double_nearest(const Map& x) {
     return out;
 }
 
-Map concatenate(const Map& a, const Map& b) {
-    Map out = a;
-    out.c += b.c;
-    out.values.insert(out.values.end(), b.values.begin(), b.values.end());
+Map concatenate(const std::vector<size_t>& operands, const std::vector<Map>& maps) {
+    Map out = maps[operands.front()];
+    for (const size_t operand : std::span(operands).subspan(1)) {
+        const Map& next = maps[operand];
+        out.c += next.c;
+        out.values.insert(out.values.end(), next.values.begin(), next.values.end());
+    }
     return out;
 }
 

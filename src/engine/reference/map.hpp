@@ -27,6 +27,6 @@ struct Map {
 [[nodiscard]] Map subtract(Map a, const Map& b);
 [[nodiscard]] Map max_pool_2x2(const Map& x);
 [[nodiscard]] Map double_nearest(const Map& x);
-[[nodiscard]] Map concatenate(const Map& a, const Map& b);
+[[nodiscard]] Map concatenate(const std::vector<size_t>& operands, const std::vector<Map>& maps);
 
 }  // namespace pb::engine::reference

@@ -12,19 +12,14 @@ namespace {
 
 using reference::Map;
 
-/// Offset of a sample's (channel, y, x) in a view.
-int64_t offset(const BatchView& view, int64_t n, int64_t c, int64_t y, int64_t x) {
-    const auto& s = view.shape;
-    return view.layout == Layout::channels_last ? ((n * s.h + y) * s.w + x) * s.c + c
-                                                : ((n * s.c + c) * s.h + y) * s.w + x;
-}
-
 template <class Visit>
 void for_each_sample(const BatchView& view, int64_t n, Map& map, Visit visit) {
-    auto* samples = static_cast<float*>(view.pointer);
+    const Strides strides = strides_of(view.shape, view.layout);
+    auto* const samples = static_cast<float*>(view.pointer) + n * strides.n;
     for (int64_t c = 0; c < map.c; ++c)
         for (int64_t y = 0; y < map.h; ++y)
-            for (int64_t x = 0; x < map.w; ++x) visit(map.row(c, y)[x], samples[offset(view, n, c, y, x)]);
+            for (int64_t x = 0; x < map.w; ++x)
+                visit(map.row(c, y)[x], samples[c * strides.c + y * strides.h + x * strides.w]);
 }
 
 /// Computes the graph operation by operation. A map is freed after its last reader.
@@ -62,20 +57,13 @@ class ReferenceNetwork {
             case network::OperationKind::subtract:
                 return reference::subtract(operand(0), operand(1));
             case network::OperationKind::concatenate:
-                return concatenate(operation, maps);
+                return reference::concatenate(operation.operands, maps);
             case network::OperationKind::max_pool:
                 return reference::max_pool_2x2(operand(0));
             case network::OperationKind::upsample:
                 return reference::double_nearest(operand(0));
         }
         throw Error("engine: an operation that the engine reference does not know");
-    }
-
-    [[nodiscard]] static Map concatenate(const network::Operation& operation, const std::vector<Map>& maps) {
-        Map joined = maps[operation.operands.front()];
-        for (size_t i = 1; i < operation.operands.size(); ++i)
-            joined = reference::concatenate(joined, maps[operation.operands[i]]);
-        return joined;
     }
 
     Weights weights_;

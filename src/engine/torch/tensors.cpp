@@ -84,12 +84,6 @@ at::MemoryFormat memory_format(Layout layout) {
     return layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
 }
 
-std::vector<int64_t> strides_of(const Shape& shape, Layout layout) {
-    const auto [n, c, h, w] = shape;
-    if (layout == Layout::channels_last) return {h * w * c, 1, w * c, c};
-    return {c * h * w, h * w, w, 1};
-}
-
 void check_cpu_options(const EngineOptions& options) {
     const std::string refusal = precision_refusal(EngineKind::torch, "torch", DeviceKind::cpu, options.precision);
     if (!refusal.empty()) throw UsageError(refusal);
@@ -98,7 +92,8 @@ void check_cpu_options(const EngineOptions& options) {
 
 at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options) {
     const auto [n, c, h, w] = view.shape;
-    return at::from_blob(view.pointer, {n, c, h, w}, strides_of(view.shape, view.layout), options);
+    const auto [sn, sc, sh, sw] = strides_of(view.shape, view.layout);
+    return at::from_blob(view.pointer, {n, c, h, w}, {sn, sc, sh, sw}, options);
 }
 
 // OpenMP has a number of threads for each calling thread, so it is set at every forward call. Only if it differs:

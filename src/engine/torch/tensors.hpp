@@ -38,8 +38,6 @@ struct Placement {
 
 [[nodiscard]] at::MemoryFormat memory_format(Layout layout);
 
-/// Strides of n, c, h and w of a dense tensor, in elements.
-[[nodiscard]] std::vector<int64_t> strides_of(const Shape& shape, Layout layout);
 
 /// The view as a tensor that owns nothing.
 [[nodiscard]] at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options);

@@ -148,10 +148,9 @@ std::string first_of(const std::vector<std::string>& texts, size_t few) {
 }
 
 std::string first_names(const std::vector<std::string>& names) {
-    constexpr size_t kFew = 3;
-    std::string text;
-    for (const std::string& name : std::span(names).first(std::min(names.size(), kFew))) add_item(text, shown(name));
-    return names.size() > kFew ? fmt::format("{} and {} more", text, names.size() - kFew) : text;
+    std::vector<std::string> all;
+    std::ranges::transform(names, std::back_inserter(all), shown);
+    return first_of(all, 3);
 }
 
 }  // namespace pb::engine

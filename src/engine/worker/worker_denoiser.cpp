@@ -16,16 +16,6 @@ namespace pb::engine::worker_engine {
 
 namespace {
 
-/// Pixels of one window from one layout to the other. `pixel` and `plane`: distance between the pixels of a channel and
-/// between the channels of a pixel, in samples.
-struct Strides {
-    int64_t pixel, plane;
-};
-
-Strides strides_of(const Shape& shape, Layout layout) {
-    return layout == Layout::channels_last ? Strides{shape.c, 1} : Strides{1, shape.h * shape.w};
-}
-
 /// A value of one type in another: fp32, or bf16 as its bits.
 template <class To, class From>
 To as(From value) {
@@ -46,10 +36,10 @@ void copy_batch(const From* from, Layout from_layout, To* to, Layout to_layout, 
     }
     const Strides source = strides_of(shape, from_layout), target = strides_of(shape, to_layout);
     const int64_t pixels = shape.h * shape.w;
-    for (int64_t n = 0; n < shape.n; ++n, from += shape.c * pixels, to += shape.c * pixels)
+    for (int64_t n = 0; n < shape.n; ++n, from += source.n, to += target.n)
         for (int64_t c = 0; c < shape.c; ++c)
             for (int64_t i = 0; i < pixels; ++i)
-                to[c * target.plane + i * target.pixel] = as<To>(from[c * source.plane + i * source.pixel]);
+                to[c * target.c + i * target.w] = as<To>(from[c * source.c + i * source.w]);
 }
 
 void copy_in(const BatchView& in, float* to, Layout layout) {

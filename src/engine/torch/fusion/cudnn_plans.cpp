@@ -48,10 +48,11 @@ fe::DataType_t data_type(Precision precision) {
 }
 
 fe::graph::Tensor_attributes map_of(Operand operand, const Shape& shape, Layout layout) {
+    const auto [n, c, h, w] = strides_of(shape, layout);
     return fe::graph::Tensor_attributes()
         .set_uid(operand)
         .set_dim({shape.n, shape.c, shape.h, shape.w})
-        .set_stride(strides_of(shape, layout));
+        .set_stride({n, c, h, w});
 }
 
 /// `layer` as a graph of cuDNN that accumulates in fp32.

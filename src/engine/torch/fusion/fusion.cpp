@@ -150,10 +150,10 @@ FusedPlan* Fusion::plan_for(const FusedLayer& fused, const at::TensorOptions& op
 }
 
 std::optional<at::Tensor> Fusion::compute(const FusedLayer& fused, const at::Tensor& x, const Layer& layer,
-                                          const at::Tensor& residual) {
+                                          const at::Tensor& residual, at::Tensor y) {
     FusedPlan* plan = plan_for(fused, x.options());
     if (plan == nullptr) return std::nullopt;
-    at::Tensor y = empty_output(fused, x.options());
+    if (!y.defined()) y = empty_output(fused, x.options());
     plan->run({.x = x, .weight = layer.weight, .bias = bias_of(layer), .residual = residual, .y = y});
     return y;
 }
@@ -176,10 +176,7 @@ bool Fusion::add_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer) 
     if (layer.transposed || !is_dense(x) || !is_dense(sum)) return false;
     FusedLayer fused = describe(x, layer);
     fused.residual = true;
-    FusedPlan* plan = plan_for(fused, x.options());
-    if (plan == nullptr) return false;
-    plan->run({.x = x, .weight = layer.weight, .bias = bias_of(layer), .residual = sum, .y = sum});
-    return true;
+    return compute(fused, x, layer, sum, sum).has_value();
 }
 
 std::string Fusion::remark() const {

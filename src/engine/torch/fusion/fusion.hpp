@@ -36,8 +36,9 @@ class Fusion {
     /// Null when there is none.
     [[nodiscard]] FusedPlan* plan_for(const FusedLayer& fused, const at::TensorOptions& options);
     [[nodiscard]] FusedOffer find_checked(const FusedLayer& fused, const at::TensorOptions& options);
+    /// Into `y`, or a new tensor where it is undefined.
     [[nodiscard]] std::optional<at::Tensor> compute(const FusedLayer& fused, const at::Tensor& x, const Layer& layer,
-                                                    const at::Tensor& residual);
+                                                    const at::Tensor& residual, at::Tensor y = {});
     [[nodiscard]] at::Tensor bias_of(const Layer& layer);
 
     std::unique_ptr<FusedPlans> plans_;
