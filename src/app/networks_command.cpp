@@ -24,7 +24,7 @@ namespace {
 void print_facts() {
     fmt::print("{:<8}{:>11}{:>11}{:>11}{:>8}{:>12}{:>7}{:>12}\n", "network", "parameters", "MAC/pixel", "alignment",
                "radius", "exact halo", "sigma", "bytes/pixel");
-    for (const auto& [kind, name] : enum_names(network::NetworkKind{})) {
+    for (const auto& [kind, name] : enum_table<network::NetworkKind>()) {
         const network::NetworkFacts& facts = network::network_facts(kind);
         const network::Graph graph = network::graph_of(network::standard_shape(kind, 3));
         fmt::print("{:<8}{:>11}{:>11}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
@@ -38,7 +38,7 @@ void print_facts() {
 void print_weights() {
     const auto folder = run::models_folder();
     fmt::print("\nweights (models folder {})\n", folder.string());
-    for (const auto& [kind, name] : enum_names(network::NetworkKind{}))
+    for (const auto& [kind, name] : enum_table<network::NetworkKind>())
         for (const auto& entry : config::load_model_card(folder / (std::string(name) + ".yaml"))) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
             print_text(stdout, "  {:<8}{:<24}{:<8}{:<16}{}\n", name, entry.name,

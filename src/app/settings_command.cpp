@@ -81,7 +81,7 @@ void print_json(const Settings& settings) {
 
 void print_tables(const Settings& all, bool markdown) {
     bool is_first = true;
-    for (const auto& [group, name] : enum_names(config::SettingGroup{})) {
+    for (const auto& [group, name] : enum_table<config::SettingGroup>()) {
         Settings members;
         std::copy_if(all.begin(), all.end(), std::back_inserter(members),
                      [group = group](const auto& setting) { return setting.group == group; });

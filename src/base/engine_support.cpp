@@ -102,7 +102,7 @@ DType storage_of(EngineKind engine, Precision precision) {
 
 std::string engines_text(Precision precision) {
     std::string text;
-    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+    for (const auto& [engine, name] : enum_table<EngineKind>()) {
         if (engine == EngineKind::timed || engine == EngineKind::python) continue;
         if (computes_in(engine, DeviceKind::cpu, precision)) add_item(text, name);
     }

@@ -12,8 +12,6 @@ namespace pb {
 /// What ended the repetitions of a point.
 enum class StopReason : uint8_t { none, interval, max_reps, max_time };
 
-constexpr auto enum_names(StopReason) { return enumerators<StopReason>(); }
-
 struct StoppingLimits {
     int64_t min_reps = 1;
     int64_t max_reps = 0;   // wins over min_reps; 0: none

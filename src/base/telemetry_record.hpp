@@ -15,8 +15,7 @@ namespace pb {
 /// Read again and again while the repetitions run.
 enum class Gauge : uint8_t { sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, utilisation_percent };
 
-constexpr auto enum_names(Gauge) { return enumerators<Gauge>(); }
-inline constexpr size_t kNumGauges = enum_names(Gauge{}).size();
+inline constexpr size_t kNumGauges = enum_table<Gauge>().size();
 
 /// One figure for the whole of a point.
 enum class Meter : uint8_t {
@@ -36,8 +35,7 @@ enum class Meter : uint8_t {
     cpu_clock_end_mhz     // and after
 };
 
-constexpr auto enum_names(Meter) { return enumerators<Meter>(); }
-inline constexpr size_t kNumMeters = enum_names(Meter{}).size();
+inline constexpr size_t kNumMeters = enum_table<Meter>().size();
 
 /// For the schema of results, where the name does not say it all.
 [[nodiscard]] constexpr const char* meaning_of(Meter meter) {

@@ -26,7 +26,7 @@ namespace {
 }
 
 std::optional<DType> find_type(std::string_view text) {
-    for (const auto& [type, name] : enum_names(DType{}))
+    for (const auto& [type, name] : enum_table<DType>())
         if (name == text && type != DType::bf16) return type;
     return std::nullopt;
 }

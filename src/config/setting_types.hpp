@@ -138,21 +138,4 @@ enum class Schedule : uint8_t { contiguous, dynamic };
 /// host's free memory and the output can be such a file, otherwise memory.
 enum class OutputKind : uint8_t { automatic, memory, file, checksum };
 
-constexpr auto enum_names(DeviceChoice) {
-    return std::to_array<EnumName<DeviceChoice>>(
-        {{DeviceChoice::automatic, "auto"}, {DeviceChoice::cpu, "cpu"}, {DeviceChoice::cuda, "cuda"}});
-}
-constexpr auto enum_names(Workload) { return enumerators<Workload>(); }
-constexpr auto enum_names(LastBatch) { return enumerators<LastBatch>(); }
-constexpr auto enum_names(SharingRule) { return enumerators<SharingRule>(); }
-constexpr auto enum_names(VerifyMode) { return enumerators<VerifyMode>(); }
-constexpr auto enum_names(OutputKind) {
-    return std::to_array<EnumName<OutputKind>>({{OutputKind::automatic, "auto"},
-                                                {OutputKind::memory, "memory"},
-                                                {OutputKind::file, "file"},
-                                                {OutputKind::checksum, "checksum"}});
-}
-constexpr auto enum_names(Placement) { return enumerators<Placement>(); }
-constexpr auto enum_names(Schedule) { return enumerators<Schedule>(); }
-
 }  // namespace pb::config

@@ -29,7 +29,6 @@ void set_by_key(StudySettings& settings, std::string_view key, std::string_view 
 /// Which table of settings.hpp has a setting. work: what a point does; protocol: how it is measured and checked; study:
 /// holds for all points.
 enum class SettingGroup : uint8_t { work, protocol, study };
-constexpr auto enum_names(SettingGroup) { return enumerators<SettingGroup>(); }
 
 /// What `--help` and `patchbench settings` say of a setting.
 struct SettingHelp {

@@ -18,8 +18,6 @@ namespace pb::image {
 /// Lossless compression of the tiles of a TIFF.
 enum class Compression : uint8_t { none, deflate, lzw };
 
-constexpr auto enum_names(Compression) { return enumerators<Compression>(); }
-
 /// Throws UsageError when compression is requested and the extension of `file` is not .tif or .tiff.
 void check_can_compress(Compression compression, const std::filesystem::path& file);
 

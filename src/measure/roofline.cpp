@@ -213,7 +213,7 @@ std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& trac
 }
 
 void add_bounds(const record::PointTrace& trace, Summary& summary) {
-    for (const auto& [bound, name] : enum_names(record::Bound{}))
+    for (const auto& [bound, name] : enum_table<record::Bound>())
         summary.bounds[bound] = bound_of_ranks(trace, bound).least;
     add_forward_bounds(trace, summary);
     add_copy_bounds(trace, summary);

@@ -40,7 +40,7 @@ std::vector<KeyLayout> canonical_layouts(const std::string& name, const NetworkS
 std::vector<KeyLayout> known_layouts(const CheckpointTensors& tensors) {
     std::vector<KeyLayout> all;
     for (const int64_t channels : {3, 1})
-        for (const auto& [kind, name] : enum_names(NetworkKind{}))
+        for (const auto& [kind, name] : enum_table<NetworkKind>())
             std::visit(
                 [&](const auto& standard) { std::ranges::move(standard.layouts(tensors), std::back_inserter(all)); },
                 standard_shape(kind, channels));

@@ -52,7 +52,7 @@ class JsonField {
     template <NamedEnum E>
     [[nodiscard]] E named() const {
         const std::string name = text();
-        for (const auto& [enumerator, known] : enum_names(E{}))
+        for (const auto& [enumerator, known] : enum_table<E>())
             if (known == name) return enumerator;
         fail("'" + name.substr(0, kShown) + "' is none of: " + names_of<E>());
     }

@@ -205,7 +205,7 @@ void read_value(const JsonField& json, ByName<E, T, U>& form) {
     for (const auto& [name, samples] : json.entries()) {
         const std::vector<double> numbers = samples.numbers();
         if (numbers.size() != form.value.size()) samples.fail("needs a number for each repetition");
-        for (const auto& [enumerator, known] : enum_names(E{}))
+        for (const auto& [enumerator, known] : enum_table<E>())
             for (size_t i = 0; known == name && i < numbers.size(); ++i)
                 form.value[i][static_cast<size_t>(enumerator)] = numbers[i];
     }

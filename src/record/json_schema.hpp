@@ -86,7 +86,7 @@ void SchemaWriter::columns(const std::vector<T>& /*values*/) {
 template <NamedEnum E>
 [[nodiscard]] Json names_schema(const E* left_out = nullptr) {
     Json names = Json::array();
-    for (const auto& [enumerator, name] : enum_names(E{}))
+    for (const auto& [enumerator, name] : enum_table<E>())
         if (left_out == nullptr || enumerator != *left_out) names.push_back(name);
     return {{"enum", names}};
 }

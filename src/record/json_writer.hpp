@@ -163,7 +163,7 @@ template <class F>
 template <class E, class T, class U>
 [[nodiscard]] Json value_json(const ByName<E, T, U>& form) {
     Json all = Json::object();
-    for (const auto& [enumerator, name] : enum_names(E{})) {
+    for (const auto& [enumerator, name] : enum_table<E>()) {
         const auto index = static_cast<size_t>(enumerator);
         const auto took_place = [=](const auto& repetition) { return repetition[index] != 0; };
         if (std::none_of(form.value.begin(), form.value.end(), took_place)) continue;

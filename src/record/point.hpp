@@ -24,21 +24,15 @@ namespace pb::record {
 
 enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted, refused };
 
-constexpr auto enum_names(PointStatus) { return enumerators<PointStatus>(); }
-
 /// How an image goes through the network. tiles: cut into windows. whole: in one call. split, pad: as the setting
 /// odd_shape says, for extents that do not fit.
 enum class ImagePath : uint8_t { tiles, whole, split, pad };
-
-constexpr auto enum_names(ImagePath) { return enumerators<ImagePath>(); }
 
 /// Returns nothing for an image or shape that the network cannot take.
 [[nodiscard]] std::optional<ImagePath> path_of(const plan::Point& point);
 
 /// The reason why a search for the largest batch ended.
 enum class BatchLimit : uint8_t { memory, windows, index };
-
-constexpr auto enum_names(BatchLimit) { return enumerators<BatchLimit>(); }
 
 /// The search of `batch: largest`. Tries in order: doublings until one does not fit, bisection, the answer once more.
 struct BatchSearch {

@@ -26,8 +26,7 @@ enum class Bound : uint8_t {
     host_copy_gb_per_s     // within the host's memory by one thread, read and written bytes
 };
 
-constexpr auto enum_names(Bound) { return enumerators<Bound>(); }
-inline constexpr size_t kNumBounds = enum_names(Bound{}).size();
+inline constexpr size_t kNumBounds = enum_table<Bound>().size();
 
 struct BoundsRecord {
     std::array<std::optional<double>, kNumBounds> rates;
@@ -41,14 +40,13 @@ struct BoundsRecord {
 
 template <class V, Like<BoundsRecord> B>
 void fields(V& v, B& bounds) {
-    for (const auto& [bound, name] : enum_names(Bound{})) v(name, positive_amount(bounds[bound]));
+    for (const auto& [bound, name] : enum_table<Bound>()) v(name, positive_amount(bounds[bound]));
 }
 
 /// The stages of the work, in the order in which they process a pixel.
 enum class Stage : uint8_t { read, noise, gather, h2d, forward, d2h, scatter, exchange, write };
 
-constexpr auto enum_names(Stage) { return enumerators<Stage>(); }
-inline constexpr size_t kNumStages = enum_names(Stage{}).size();
+inline constexpr size_t kNumStages = enum_table<Stage>().size();
 using StageSeconds = std::array<double, kNumStages>;
 
 /// The memory of one rank during the timed repetitions of a point, in bytes.
@@ -106,13 +104,13 @@ void fields(V& v, T& timeline) {
 template <class V, Like<TelemetrySample> S>
 void fields(V& v, S& sample) {
     v("at_s", amount(sample.at_s));
-    for (const auto& [gauge, name] : enum_names(Gauge{})) v(name, amount(sample[gauge]));
+    for (const auto& [gauge, name] : enum_table<Gauge>()) v(name, amount(sample[gauge]));
 }
 
 template <class V, Like<TelemetryRecord> T>
 void fields(V& v, T& record) {
     v("first_on_node", unwritten(record.first_on_node));
-    for (const auto& [meter, name] : enum_names(Meter{})) v(name, amount(record[meter]), meaning_of(meter));
+    for (const auto& [meter, name] : enum_table<Meter>()) v(name, amount(record[meter]), meaning_of(meter));
     v.group("samples", [&](auto& samples) { samples.columns(record.samples); });
 }
 

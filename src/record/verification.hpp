@@ -69,8 +69,6 @@ struct Verification {
     std::vector<SeamRegion> seam_map;  // seam_error is the maximum over these regions
 };
 
-constexpr auto enum_names(Verification::Outcome) { return enumerators<Verification::Outcome>(); }
-
 template <class V, Like<Verification> T>
 void fields(V& v, T& verification) {
     v("outcome", verification.outcome);

@@ -30,7 +30,7 @@ ComparedCells cells_of(const PointComparison& point) {
 std::string count_line(const ResultsComparison& comparison) {
     std::vector<std::string> parts;
     int64_t compared = 0;
-    for (const auto& [change, name] : enum_names(measure::Change{})) {
+    for (const auto& [change, name] : enum_table<measure::Change>()) {
         const int64_t count = comparison.count(change);
         compared += count;
         if (count > 0) parts.push_back(fmt::format("{} {}", count, name));

@@ -19,17 +19,17 @@ std::string refusal(EngineKind engine, Precision precision, DeviceKind kind = De
 }
 
 TEST(EnginePrecision, EveryEngineComputesInFp32OnTheCpu) {
-    for (const auto& [engine, name] : enum_names(EngineKind{}))
+    for (const auto& [engine, name] : enum_table<EngineKind>())
         EXPECT_THAT(refusal(engine, Precision::fp32), IsEmpty()) << name;
 }
 
 TEST(EnginePrecision, EnginesThatAreForTheCpuAloneAreRefusedOnCuda) {
-    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+    for (const auto& [engine, name] : enum_table<EngineKind>()) {
         const bool is_for_cpu = engine == EngineKind::native || engine == EngineKind::reference ||
                                 engine == EngineKind::timed || engine == EngineKind::openvino;
         EXPECT_EQ(refusal(engine, Precision::fp32, DeviceKind::cuda).empty(), !is_for_cpu) << name;
     }
-    for (const auto& [precision, name] : enum_names(Precision{}))
+    for (const auto& [precision, name] : enum_table<Precision>())
         EXPECT_THAT(refusal(EngineKind::torch, precision, DeviceKind::cuda), IsEmpty()) << name;
 }
 
@@ -47,7 +47,7 @@ TEST(EnginePrecision, Bf16IsRefusedWithTheWayOut) {
 }
 
 TEST(EnginePrecision, NativeTakesWindowsInFp32AndOthersInThePrecision) {
-    for (const auto& [engine, name] : enum_names(EngineKind{}))
+    for (const auto& [engine, name] : enum_table<EngineKind>())
         EXPECT_EQ(storage_of(engine, Precision::bf16), engine == EngineKind::native ? DType::f32 : DType::bf16) << name;
     EXPECT_EQ(storage_of(EngineKind::torch, Precision::fp16), DType::f16);
     EXPECT_EQ(storage_of(EngineKind::torch, Precision::tf32), DType::f32);
@@ -79,13 +79,13 @@ std::string documented(std::string_view engine) {
 /// "fp32, bf16"
 std::string precisions_of(EngineKind engine, DeviceKind kind) {
     std::string text;
-    for (const auto& [precision, name] : enum_names(Precision{}))
+    for (const auto& [precision, name] : enum_table<Precision>())
         if (computes_in(engine, kind, precision)) text += (text.empty() ? "" : ", ") + std::string(name);
     return text;
 }
 
 TEST(EnginePrecision, ThePageHoldsTheTable) {
-    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+    for (const auto& [engine, name] : enum_table<EngineKind>()) {
         const std::string cpu = precisions_of(engine, DeviceKind::cpu), cuda = precisions_of(engine, DeviceKind::cuda);
         EXPECT_THAT(documented(name), StartsWith("CPU: " + cpu + (cuda.empty() ? "" : "; CUDA: " + cuda))) << name;
     }

@@ -8,7 +8,6 @@ namespace pb {
 namespace {
 
 enum class Size : uint8_t { small, very_large };
-constexpr auto enum_names(Size) { return enumerators<Size>(); }
 
 TEST(Enums, HaveTheNamesThatTheProgramGivesThem) {
     EXPECT_EQ(names_of<Size>(), "small | very_large");

@@ -152,7 +152,7 @@ TEST(Nvml, WithoutLibraryOrDeviceEverythingIsAbsentAndSaysWhy) {
         EXPECT_THAT(Telemetry(options).why_no_device(), HasSubstr(why));
         const TelemetryRecord record = record_of(options);
         EXPECT_TRUE(record.samples.empty());
-        for (const auto& [meter, name] : enum_names(Meter{})) {
+        for (const auto& [meter, name] : enum_table<Meter>()) {
             const bool is_of_the_process = meter == Meter::observed_s || meter == Meter::own_cpu_s;
             EXPECT_EQ(record[meter].has_value(), is_of_the_process) << name;
         }

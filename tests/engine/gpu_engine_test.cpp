@@ -103,7 +103,7 @@ TEST_P(GpuEngine, EveryPrecisionAndLayoutIsNearTheCpu) {
         const Weights weights = make_seeded_weights(GetParam(), channels, kSeed);
         const Shape shape{.n = 2, .h = 64, .w = 72};
         const auto expected = denoise(weights, {}, shape);
-        for (const auto& [precision, name] : enum_names(Precision{}))
+        for (const auto& [precision, name] : enum_table<Precision>())
             for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
                 const auto ours = denoise(weights, {.device = kCuda, .precision = precision, .layout = layout}, shape);
                 EXPECT_LT(errors.add(precision, relative_difference(ours, expected)), tolerance_of(precision))
@@ -119,7 +119,7 @@ TEST_P(GpuEngine, CroppedWindowsAreNearTheCpu) {
                                    {network::ComputedUnit::pixel, network::kCudnnPiecesPath});
     const Shape shape{.n = 4, .c = 3, .h = scene.window.h, .w = scene.window.w};
     const auto whole = denoise(weights_, {}, shape);
-    for (const auto& [precision, name] : enum_names(Precision{}))
+    for (const auto& [precision, name] : enum_table<Precision>())
         for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
             const EngineOptions options{.device = kCuda, .precision = precision, .layout = layout};
             const auto denoiser = make_denoiser(weights_, options);
@@ -150,7 +150,7 @@ TEST_P(GpuEngine, CroppedWindowsAreNearTheCpu) {
 void expect_carried_rows(const Weights& weights, const network::BandSchedule& schedule, RecordedErrors& errors) {
     const Shape image{.n = 1, .c = 3, .h = schedule.shape().image.h, .w = schedule.shape().image.w};
     const auto whole = denoise(weights, {}, image);
-    for (const auto& [precision, name] : enum_names(Precision{})) {
+    for (const auto& [precision, name] : enum_table<Precision>()) {
         const EngineOptions options{.device = kCuda, .precision = precision};
         const auto denoiser = make_denoiser(weights, options);
         device::Stream stream(kCuda);
@@ -240,7 +240,7 @@ TEST_P(GpuEngine, FusedLayersAreNearTheCpuAndAllOfThemAreFused) {
     RecordedErrors errors;
     const Shape shape{.n = 2, .h = 64, .w = 72};
     const auto expected = denoise(weights_, {}, shape);
-    for (const auto& [precision, name] : enum_names(Precision{}))
+    for (const auto& [precision, name] : enum_table<Precision>())
         for (const bool graph : {false, true}) {
             const EngineOptions options{
                 .device = kCuda, .precision = precision, .cudnn_benchmark = true, .cuda_graph = graph, .fusion = true};

@@ -47,7 +47,7 @@ std::vector<record::PointTrace> traces() {
     all.push_back(ranks_trace(2, 5));
     all.back().point.settings.engine = EngineKind::timed;
     all.back().repeated_s = 31;
-    for (const auto& [status, name] : enum_names(record::PointStatus{}))
+    for (const auto& [status, name] : enum_table<record::PointStatus>())
         if (status != record::PointStatus::ok) all.push_back(unmeasured_trace(status, std::string(name)));
     all.back().point.halo.reset();
     all.back().point.batch.reset();

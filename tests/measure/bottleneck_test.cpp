@@ -49,7 +49,7 @@ record::PointTrace trace_of_shares(const Shares& shares) {
             stages[static_cast<size_t>(stage)] = share;
         rank.stage_s.assign(kPasses, stages);
         rank.forward_call_s.assign(3, shares.forward);
-        for (const auto& [bound, name] : enum_names(record::Bound{})) rank.bounds[bound] = 100;
+        for (const auto& [bound, name] : enum_table<record::Bound>()) rank.bounds[bound] = 100;
         rank.bounds[record::Bound::matmul_tflops] = rank.bounds[record::Bound::conv_tflops] = 1;
     }
     return trace;
@@ -237,9 +237,9 @@ TEST(Bottleneck, APointWithoutTimesHasNone) {
 }
 
 TEST(Bottleneck, EveryClassHasAMeaningAndAdvice) {
-    ASSERT_EQ(limit_meanings().size(), enum_names(Limit{}).size());
+    ASSERT_EQ(limit_meanings().size(), enum_table<Limit>().size());
     for (size_t i = 0; i < limit_meanings().size(); ++i) {
-        EXPECT_EQ(limit_meanings()[i].limit, enum_names(Limit{})[i].first);
+        EXPECT_EQ(limit_meanings()[i].limit, enum_table<Limit>()[i].first);
         EXPECT_NE(std::string(limit_meanings()[i].when), "");
         EXPECT_NE(limit_meanings()[i].advice_text(), "");
     }

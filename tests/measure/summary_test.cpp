@@ -181,7 +181,7 @@ TEST(Summary, AWrongRunHasNoSpeed) {
 }
 
 TEST(Summary, PointsThatDidNotEndWellHaveNoSpeedAndSayWhy) {
-    for (const auto& [status, name] : enum_names(record::PointStatus{})) {
+    for (const auto& [status, name] : enum_table<record::PointStatus>()) {
         if (status == record::PointStatus::ok) continue;
         record::PointTrace trace = three_rank_trace();
         trace.status = status;
@@ -269,7 +269,7 @@ TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
 
 TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
     record::PointTrace trace = three_rank_trace();
-    for (const auto& [reason, name] : enum_names(StopReason{})) {
+    for (const auto& [reason, name] : enum_table<StopReason>()) {
         if (reason == StopReason::none) continue;
         trace.stop_reason = reason;
         const Summary summary = summarise(trace);

@@ -21,7 +21,7 @@ inline record::PointTrace watched_trace() {
         if (record.first_on_node) record[Meter::cpu_energy_j] = rank.rank == 0 ? 300 : 900;
         record[Meter::thermal_s] = record[Meter::power_cap_s] = record[Meter::hardware_slowdown_s] = 0;
         record[Meter::other_processes] = 0;
-        for (const auto& [bound, name] : enum_names(record::Bound{})) rank.bounds[bound] = 10 + rank.rank;
+        for (const auto& [bound, name] : enum_table<record::Bound>()) rank.bounds[bound] = 10 + rank.rank;
         rank.bounds[record::Bound::d2h_gb_per_s].reset();
         for (int i = 0; i < 3; ++i) {
             auto& sample = record.samples.emplace_back();

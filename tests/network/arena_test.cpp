@@ -134,7 +134,7 @@ TEST(Arena, KeepsEveryMapOfAnyGraphAsLongAsItIsRead) {
 }
 
 TEST(Arena, OfTheNetworksIsNoLargerThanTheirPeak) {
-    for (const auto& [kind, name] : enum_names(NetworkKind{}))
+    for (const auto& [kind, name] : enum_table<NetworkKind>())
         for (const MemoryPath& path : {kOnednnPath, kCudnnPath, kFusedCudnnPath, kNativePath}) {
             const Graph graph = graph_of(standard_shape(kind, 3));
             const MemoryPlan plan = plan_memory(graph, path);

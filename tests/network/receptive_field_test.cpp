@@ -83,7 +83,7 @@ void expect_derived_field(const Graph& graph) {
 }
 
 TEST(ReceptiveField, OfTheNetworksIsWhatTheirPixelsDependOn) {
-    for (const auto& [kind, name] : enum_names(NetworkKind{})) expect_derived_field(graph_of(standard_shape(kind, 1)));
+    for (const auto& [kind, name] : enum_table<NetworkKind>()) expect_derived_field(graph_of(standard_shape(kind, 1)));
 }
 
 TEST(ReceptiveField, OfRelativesIsWhatTheirPixelsDependOn) {

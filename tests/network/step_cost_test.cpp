@@ -47,7 +47,7 @@ TEST(StepCosts, OfALowerScaleAreThoseOfItsPixels) {
 }
 
 TEST(StepCosts, AddUpToTheNetworksForAnyFusing) {
-    for (const auto& [network, name] : enum_names(NetworkKind{})) {
+    for (const auto& [network, name] : enum_table<NetworkKind>()) {
         SCOPED_TRACE(std::string(name));
         for (const Fusing fusing : {kAll, Fusing{.relu = false, .sum = false}}) {
             double flop = 0;

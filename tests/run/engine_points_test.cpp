@@ -43,7 +43,7 @@ config::PointSettings small_point(network::NetworkKind network) {
 /// Pythons of the engines that are installed, by name.
 std::vector<std::pair<EngineKind, std::string>> installed_engines() {
     std::vector<std::pair<EngineKind, std::string>> found;
-    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+    for (const auto& [engine, name] : enum_table<EngineKind>()) {
         const fs::path python = engine::worker_engine::environments_folder() / std::string(name) / "bin" / "python";
         if (has_own_process(engine) && fs::exists(python)) found.emplace_back(engine, python.string());
     }
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EnginePointsIn,
 
 TEST_P(EnginePointsIn, PassVerification) {
     // All networks in the first engine, one in each of the others.
-    for (const auto& [network, name] : enum_names(network::NetworkKind{})) {
+    for (const auto& [network, name] : enum_table<network::NetworkKind>()) {
         if (GetParam() != engines_.front().first && network != network::kind_of<network::UnetShape>()) continue;
         SCOPED_TRACE(name);
         expect_verified(network);

@@ -7,7 +7,7 @@ namespace pb::test {
 
 inline std::vector<network::NetworkKind> all_networks() {
     std::vector<network::NetworkKind> kinds;
-    for (const auto& [kind, name] : enum_names(network::NetworkKind{})) kinds.push_back(kind);
+    for (const auto& [kind, name] : enum_table<network::NetworkKind>()) kinds.push_back(kind);
     return kinds;
 }
 

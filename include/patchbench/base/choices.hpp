@@ -23,8 +23,6 @@ enum class EngineKind : uint8_t {
     python
 };
 
-constexpr auto enum_names(EngineKind) { return enumerators<EngineKind>(); }
-
 /// Whether the engine runs in a process of its own beside the rank.
 [[nodiscard]] constexpr bool has_own_process(EngineKind engine) { return engine >= EngineKind::onnxruntime; }
 
@@ -34,30 +32,13 @@ constexpr auto enum_names(EngineKind) { return enumerators<EngineKind>(); }
 /// alignment. error: refuse.
 enum class OddShape : uint8_t { split, pad, error };
 
-constexpr auto enum_names(OddShape) { return enumerators<OddShape>(); }
-
 /// Whether a layer's bias, ReLU and sum are computed inside its convolution on a GPU.
 enum class FusionKind : uint8_t { automatic, on, off };
-
-constexpr auto enum_names(FusionKind) {
-    return std::to_array<EnumName<FusionKind>>(
-        {{FusionKind::automatic, "auto"}, {FusionKind::on, "on"}, {FusionKind::off, "off"}});
-}
 
 /// What carries output from other nodes to rank 0, and border rows between GPUs.
 enum class ExchangeKind : uint8_t { automatic, mpi, nccl };
 
-constexpr auto enum_names(ExchangeKind) {
-    return std::to_array<EnumName<ExchangeKind>>(
-        {{ExchangeKind::automatic, "auto"}, {ExchangeKind::mpi, "mpi"}, {ExchangeKind::nccl, "nccl"}});
-}
-
 /// What carries per-rank figures to rank 0.
 enum class ReductionKind : uint8_t { automatic, nccl, mpi };
-
-constexpr auto enum_names(ReductionKind) {
-    return std::to_array<EnumName<ReductionKind>>(
-        {{ReductionKind::automatic, "auto"}, {ReductionKind::nccl, "nccl"}, {ReductionKind::mpi, "mpi"}});
-}
 
 }  // namespace pb

@@ -16,6 +16,4 @@ struct DeviceId {
     friend constexpr bool operator==(const DeviceId&, const DeviceId&) = default;
 };
 
-constexpr auto enum_names(DeviceKind) { return enumerators<DeviceKind>(); }
-
 }  // namespace pb

@@ -19,8 +19,6 @@ enum class DncnnResidual : uint8_t {
     subtract  // KAIR: input - convolution
 };
 
-constexpr auto enum_names(DncnnResidual) { return enumerators<DncnnResidual>(); }
-
 /// Members as Note [A network's page] in network_shape.hpp says.
 struct DncnnShape {
     static constexpr std::string_view kName = "dncnn";

@@ -26,8 +26,6 @@ enum class OperationKind : uint8_t {
     upsample      // nearest neighbour: doubles both extents
 };
 
-constexpr auto enum_names(OperationKind) { return enumerators<OperationKind>(); }
-
 /// Kernel, stride and names of a convolution. Padding follows from the kernel: one pixel of zeros around for 3x3, none
 /// for 2x2 (stride 2 only) and 1x1.
 struct Filter {

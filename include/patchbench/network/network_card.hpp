@@ -22,8 +22,6 @@ enum class SigmaInput : uint8_t {
     input     // a second input
 };
 
-constexpr auto enum_names(SigmaInput) { return enumerators<SigmaInput>(); }
-
 struct NetworkCard {
     int64_t channels = 3;  // of the image, in and out: 1 or 3
     SigmaInput sigma = SigmaInput::none;

@@ -38,7 +38,7 @@ constexpr auto enum_names(NetworkKind) {
 /// `kind_of<DncnnShape>()`.
 template <class Shape>
 [[nodiscard]] consteval NetworkKind kind_of() {
-    constexpr auto kNames = enum_names(NetworkKind{});
+    constexpr auto kNames = enum_table<NetworkKind>();
     return std::ranges::find(kNames, Shape::kName, [](const auto& entry) { return entry.second; })->first;
 }
 

@@ -15,8 +15,6 @@ namespace pb::app {
 /// The type of the output files. `same`: that of the input, or what the name of the output says.
 enum class OutputFormat : uint8_t { same, png, jpg, webp, bmp, tif, npy, raw };
 
-constexpr auto enum_names(OutputFormat) { return enumerators<OutputFormat>(); }
-
 struct DenoiseJob {
     std::filesystem::path input;
     std::filesystem::path output;

@@ -104,7 +104,7 @@ void DenoiseProgress::end() {
 std::string DenoiseProgress::closing_line(bool with_waiting) {
     const double wall_s = count_time();
     std::vector<std::pair<std::string_view, double>> parts;
-    for (const auto& [activity, name] : enum_names(run::Activity{})) {
+    for (const auto& [activity, name] : enum_table<run::Activity>()) {
         const double spent_s = spent_s_[static_cast<size_t>(activity)];
         const bool is_left_out = (activity == run::Activity::waiting && !with_waiting) ||
                                  (activity == run::Activity::halo_search && spent_s < kWorthNamingS);

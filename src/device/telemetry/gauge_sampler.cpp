@@ -45,7 +45,7 @@ void GaugeSampler::sample() {
     if (samples_.size() == kCapacity) thin_out();
     TelemetrySample& sample = samples_.emplace_back();
     sample.at_s = watch_.seconds();
-    for (const auto& [gauge, name] : enum_names(Gauge{})) sample[gauge] = source_.read(gauge);
+    for (const auto& [gauge, name] : enum_table<Gauge>()) sample[gauge] = source_.read(gauge);
     const double elapsed_s = sample.at_s - last_s_;
     last_s_ = sample.at_s;
     const auto reasons = source_.slow_reasons();

@@ -38,7 +38,6 @@ struct Placement {
 
 [[nodiscard]] at::MemoryFormat memory_format(Layout layout);
 
-
 /// The view as a tensor that owns nothing.
 [[nodiscard]] at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options);
 

@@ -69,7 +69,7 @@ std::vector<std::string> worker_command(EngineKind engine, const std::string& fi
 std::string installed_engines_text() {
     std::string installed;
     std::vector<std::string> absent;
-    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+    for (const auto& [engine, name] : enum_table<EngineKind>()) {
         if (!has_own_process(engine) || engine == EngineKind::python) continue;
         try {
             add_item(installed, versions_of(engine), "; ");

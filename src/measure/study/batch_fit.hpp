@@ -15,8 +15,6 @@ namespace pb::measure {
 
 enum class BetterForm : uint8_t { falling, rising, undecided };
 
-constexpr auto enum_names(BetterForm) { return enumerators<BetterForm>(); }
-
 struct BatchFit {
     std::optional<BatchCurve> left_arm;  // falling form, batches up to the fastest
     std::optional<BatchCurve> falling;   // both on all batches, so these two can be compared

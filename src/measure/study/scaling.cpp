@@ -44,7 +44,7 @@ std::vector<TimePart> parts_of(const record::PointTrace& trace) {
         if (seconds > 0) parts.push_back({std::string(name), seconds / all});
         rest -= seconds / all;
     };
-    for (const auto& [stage, name] : enum_names(record::Stage{})) {
+    for (const auto& [stage, name] : enum_table<record::Stage>()) {
         double seconds = 0;
         for (const auto& rank : trace.ranks)
             for (const auto& stages : rank.stage_s) seconds += stages[static_cast<size_t>(stage)];

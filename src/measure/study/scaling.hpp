@@ -16,8 +16,6 @@ namespace pb::measure {
 /// strong: the same image for any number of ranks. weak: the same number of pixels per rank (image.height_per_rank).
 enum class ScalingKind : uint8_t { strong, weak };
 
-constexpr auto enum_names(ScalingKind) { return enumerators<ScalingKind>(); }
-
 /// A part of the ranks' time, as a share of ranks x wall time, summed over ranks and repetitions. Stages of a device
 /// overlap with those of the host, so the parts of such points need not add up to 1.
 struct TimePart {

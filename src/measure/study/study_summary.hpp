@@ -23,8 +23,6 @@ namespace pb::measure {
 /// forward: time of one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
 enum class TimeScope : uint8_t { forward, pipeline };
 
-constexpr auto enum_names(TimeScope) { return enumerators<TimeScope>(); }
-
 /// The seconds per window of points that differ only in batch, and the fits to them.
 struct BatchTimes {
     struct Sample {

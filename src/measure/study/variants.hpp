@@ -18,8 +18,6 @@ namespace pb::measure {
 enum class VariedBy : uint8_t { dtype, device, engine };
 inline constexpr std::array kEachVariedBy{VariedBy::dtype, VariedBy::device, VariedBy::engine};
 
-constexpr auto enum_names(VariedBy) { return enumerators<VariedBy>(); }
-
 /// What a point is among its alternatives: "bf16", "cuda", "onnxruntime", "pytorch compile".
 [[nodiscard]] std::string variant_of(VariedBy by, const plan::Point& point);
 

@@ -13,8 +13,6 @@ namespace pb::measure {
 /// path changed, but the pixels did not change that way. not_path: the path did not change.
 enum class JumpCause : uint8_t { path, not_pixels, not_path };
 
-constexpr auto enum_names(JumpCause) { return enumerators<JumpCause>(); }
-
 /// Neighbouring widths between which the peak changes by more than the width explains.
 struct MemoryJump {
     int64_t before = 0, after = 0;       // indices of the points

@@ -48,7 +48,7 @@ class ChromeTrace {
             events.push_back(metadata("process_name", rank, 0, {{"name", fmt::format("rank {}@{}", rank, host)}}));
             events.push_back(metadata("process_sort_index", rank, 0, {{"sort_index", rank}}));
             events.push_back(metadata("thread_name", rank, kPointThread, {{"name", "point"}}));
-            for (const auto& [stage, name] : enum_names(record::Stage{}))
+            for (const auto& [stage, name] : enum_table<record::Stage>())
                 events.push_back(metadata("thread_name", rank, thread_of(stage), {{"name", name}}));
         }
         for (const auto& event : events_) events.push_back(event);

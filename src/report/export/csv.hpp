@@ -39,8 +39,6 @@ template <class Integer>
 /// the study that compares frameworks.
 enum class CsvStyle : uint8_t { tidy, reference, frameworks };
 
-constexpr auto enum_names(CsvStyle) { return enumerators<CsvStyle>(); }
-
 /// RFC 4180; lines end with \n. Each point is one row, in the order of the plan. A cell without a value is empty. With
 /// several files, the first column, `file`, names the file of the point.
 [[nodiscard]] std::string csv_text(std::span<const ResultsFile> files, CsvStyle style = CsvStyle::tidy);

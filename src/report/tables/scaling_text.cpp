@@ -44,7 +44,7 @@ std::vector<std::string> part_names(const measure::Scaling& scaling) {
         });
     };
     std::vector<std::string> names;
-    for (const auto& [stage, name] : enum_names(record::Stage{}))
+    for (const auto& [stage, name] : enum_table<record::Stage>())
         if (is_used(name)) names.emplace_back(name);
     for (const char* name : {"waiting", "other"})
         if (is_used(name)) names.emplace_back(name);
