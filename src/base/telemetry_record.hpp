@@ -2,9 +2,9 @@
 // it was not or could not be read. Names, units and order stand once, in the tables below.
 #pragma once
 
-#include "patchbench/base/enum_names.hpp"
+#include "base/enum_array.hpp"
 
-#include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,8 +14,6 @@ namespace pb {
 
 /// Read again and again while the repetitions run.
 enum class Gauge : uint8_t { sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, utilisation_percent };
-
-inline constexpr size_t kNumGauges = enum_table<Gauge>().size();
 
 /// One figure for the whole of a point.
 enum class Meter : uint8_t {
@@ -34,8 +32,6 @@ enum class Meter : uint8_t {
     cpu_clock_begin_mhz,  // mean clock of some of its cores, before
     cpu_clock_end_mhz     // and after
 };
-
-inline constexpr size_t kNumMeters = enum_table<Meter>().size();
 
 /// For the schema of results, where the name does not say it all.
 [[nodiscard]] constexpr const char* meaning_of(Meter meter) {
@@ -59,22 +55,18 @@ inline constexpr size_t kNumMeters = enum_table<Meter>().size();
 
 struct TelemetrySample {
     double at_s = 0;  // since the first timed repetition began
-    std::array<std::optional<double>, kNumGauges> gauges;
-    [[nodiscard]] const std::optional<double>& operator[](Gauge gauge) const {
-        return gauges[static_cast<size_t>(gauge)];
-    }
-    [[nodiscard]] std::optional<double>& operator[](Gauge gauge) { return gauges[static_cast<size_t>(gauge)]; }
+    EnumArray<Gauge, std::optional<double>> gauges;
+    [[nodiscard]] const std::optional<double>& operator[](Gauge gauge) const { return gauges[gauge]; }
+    [[nodiscard]] std::optional<double>& operator[](Gauge gauge) { return gauges[gauge]; }
 };
 
 struct TelemetryRecord {
     bool first_on_node = false;  // this rank answers for its host's processors
-    std::array<std::optional<double>, kNumMeters> meters;
+    EnumArray<Meter, std::optional<double>> meters;
     std::vector<TelemetrySample> samples;  // about ten a second, fewer in long points; on the CPU utilisation alone
     [[nodiscard]] bool empty() const { return samples.empty() && meters == decltype(meters){}; }
-    [[nodiscard]] const std::optional<double>& operator[](Meter meter) const {
-        return meters[static_cast<size_t>(meter)];
-    }
-    [[nodiscard]] std::optional<double>& operator[](Meter meter) { return meters[static_cast<size_t>(meter)]; }
+    [[nodiscard]] const std::optional<double>& operator[](Meter meter) const { return meters[meter]; }
+    [[nodiscard]] std::optional<double>& operator[](Meter meter) { return meters[meter]; }
 };
 
 // What else went on on the hosts while a point was timed, in words, from what their kernels counted. Pure.

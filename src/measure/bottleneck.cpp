@@ -20,7 +20,7 @@ std::string whole_percent(double share) { return fmt::format("{} %", std::lround
 std::string percents(double value) { return fmt::format("{} %", std::lround(value)); }
 
 double stage(const Summary& summary, record::Stage stage) {
-    return summary.stage_s[static_cast<size_t>(stage)].value_or(0) / *summary.pipeline_s;
+    return summary.stage_s[stage].value_or(0) / *summary.pipeline_s;
 }
 
 /// Returns the share of the network, equal to the table's forward/pipeline (forward calls with the batch resident).

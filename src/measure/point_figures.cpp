@@ -11,7 +11,7 @@ constexpr std::array kInPass{record::Stage::gather, record::Stage::h2d,     reco
                              record::Stage::d2h,    record::Stage::scatter, record::Stage::exchange};
 
 std::vector<StageShare> stage_shares(const Summary& summary) {
-    const auto seconds = [&](record::Stage stage) { return summary.stage_s[static_cast<size_t>(stage)]; };
+    const auto seconds = [&](record::Stage stage) { return summary.stage_s[stage]; };
     if (!seconds(record::Stage::forward)) return {};
     double total = 0;
     for (const record::Stage stage : kInPass) total += seconds(stage).value_or(0);

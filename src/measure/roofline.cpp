@@ -89,7 +89,7 @@ double summed_seconds(const record::PointTrace& trace, record::Stage stage) {
     for (const auto& rank : trace.ranks) {
         std::vector<double> samples;
         samples.reserve(rank.stage_s.size());
-        for (const auto& repetition : rank.stage_s) samples.push_back(repetition[static_cast<size_t>(stage)]);
+        for (const auto& repetition : rank.stage_s) samples.push_back(repetition[stage]);
         if (!samples.empty()) seconds += median(samples);
     }
     return seconds;
@@ -170,8 +170,7 @@ void add_exchange(const record::PointTrace& trace, Summary& summary) {
     summary.exchanged_mib = bytes / kMiB;
     // With `halo: exchanged` the rate is unknown: the stage holds the waiting for border rows, too.
     if (!plan::is_exchanged(trace.point))
-        summary.exchange_gb_per_s =
-            rate_of(bytes, summary.stage_s[static_cast<size_t>(record::Stage::exchange)].value_or(0), kGiga);
+        summary.exchange_gb_per_s = rate_of(bytes, summary.stage_s[record::Stage::exchange].value_or(0), kGiga);
     if (!link || *link <= 0) return;
     summary.link_gb_per_s = *link / kGiga;
     if (summary.exchange_gb_per_s) summary.exchange_of_link_percent = 100 * *summary.exchange_gb_per_s * kGiga / *link;

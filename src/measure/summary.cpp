@@ -93,18 +93,16 @@ void add_forward(const record::PointTrace& trace, Summary& summary) {
 std::optional<double> stage_seconds(const record::PointTrace& trace, record::Stage stage) {
     std::vector<double> slowest(trace.wall_s.size(), 0.0);
     for (const auto& rank : trace.ranks)
-        for (size_t i = 0; i < slowest.size(); ++i)
-            slowest[i] = std::max(slowest[i], rank.stage_s[i][static_cast<size_t>(stage)]);
+        for (size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], rank.stage_s[i][stage]);
     const bool took_place = std::any_of(slowest.begin(), slowest.end(), [](double s) { return s > 0; });
     return took_place ? std::optional(median(slowest)) : std::nullopt;
 }
 
 void add_stages(const record::PointTrace& trace, Summary& summary) {
-    for (size_t i = 0; i < record::kNumStages; ++i)
-        summary.stage_s[i] = stage_seconds(trace, static_cast<record::Stage>(i));
-    summary.stage_s[static_cast<size_t>(record::Stage::read)] = positive(trace.read_s);
-    summary.stage_s[static_cast<size_t>(record::Stage::noise)] = positive(trace.noise_s);
-    summary.stage_s[static_cast<size_t>(record::Stage::write)] = positive(trace.write_s);
+    for (const auto& [stage, name] : enum_table<record::Stage>()) summary.stage_s[stage] = stage_seconds(trace, stage);
+    summary.stage_s[record::Stage::read] = positive(trace.read_s);
+    summary.stage_s[record::Stage::noise] = positive(trace.noise_s);
+    summary.stage_s[record::Stage::write] = positive(trace.write_s);
     summary.job_s = trace.read_s + trace.noise_s + *summary.pipeline_s + trace.write_s;
 }
 

@@ -69,7 +69,7 @@ struct Summary {
     // Scope job: from file to file.
     std::optional<double> job_s;
     // Median over repetitions of the maximum over ranks; read, noise and write run once. Absent: no such stage.
-    std::array<std::optional<double>, record::kNumStages> stage_s;
+    EnumArray<record::Stage, std::optional<double>> stage_s;
     std::optional<double> imbalance;  // max / mean over ranks of the median wall time
     std::optional<int> slowest_rank;
     std::optional<double> cpu_percent;      // process CPU time / wall, mean over ranks

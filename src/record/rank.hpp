@@ -1,13 +1,12 @@
 // The measurements of one rank of a point. Values only.
 #pragma once
 
+#include "base/enum_array.hpp"
 #include "base/telemetry_record.hpp"
 #include "record/fields.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,14 +25,7 @@ enum class Bound : uint8_t {
     host_copy_gb_per_s     // within the host's memory by one thread, read and written bytes
 };
 
-inline constexpr size_t kNumBounds = enum_table<Bound>().size();
-
-struct BoundsRecord {
-    std::array<std::optional<double>, kNumBounds> rates;
-    [[nodiscard]] const std::optional<double>& operator[](Bound bound) const {
-        return rates[static_cast<size_t>(bound)];
-    }
-    [[nodiscard]] std::optional<double>& operator[](Bound bound) { return rates[static_cast<size_t>(bound)]; }
+struct BoundsRecord : EnumArray<Bound, std::optional<double>> {
     [[nodiscard]] bool empty() const { return *this == BoundsRecord{}; }
     friend bool operator==(const BoundsRecord&, const BoundsRecord&) = default;
 };
@@ -46,8 +38,7 @@ void fields(V& v, B& bounds) {
 /// The stages of the work, in the order in which they process a pixel.
 enum class Stage : uint8_t { read, noise, gather, h2d, forward, d2h, scatter, exchange, write };
 
-inline constexpr size_t kNumStages = enum_table<Stage>().size();
-using StageSeconds = std::array<double, kNumStages>;
+using StageSeconds = EnumArray<Stage, double>;
 
 /// The memory of one rank during the timed repetitions of a point, in bytes.
 struct RankMemory {

@@ -22,10 +22,8 @@ constexpr MetricAccess of{[](const measure::Summary& summary) { return summary.*
 
 template <record::Stage stage>
 constexpr MetricAccess stage_of{
-    [](const measure::Summary& summary) { return summary.stage_s[static_cast<size_t>(stage)]; },
-    [](measure::Summary& summary, std::optional<double> value) {
-        summary.stage_s[static_cast<size_t>(stage)] = value;
-    }};
+    [](const measure::Summary& summary) { return summary.stage_s[stage]; },
+    [](measure::Summary& summary, std::optional<double> value) { summary.stage_s[stage] = value; }};
 
 template <record::Bound bound>
 constexpr MetricAccess bound_of{

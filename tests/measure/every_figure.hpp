@@ -50,8 +50,8 @@ inline record::RankTrace rank_of_every_figure(int number) {
     rank.memory.reserved_peak += number << 20;
     rank.memory.engine_peak = (500 + 30 * number) << 20;
     rank.memory.device_used = int64_t{2000 - 100 * number} << 20;
-    for (size_t i = 0; i < record::kNumBounds; ++i)
-        rank.bounds.rates.at(i) = 10.0 * static_cast<double>(i + 1) + number * number;
+    for (size_t i = 0; i < rank.bounds.size(); ++i)
+        rank.bounds.at(i) = 10.0 * static_cast<double>(i + 1) + number * number;
     return rank;
 }
 

@@ -47,7 +47,7 @@ std::vector<TimePart> parts_of(const record::PointTrace& trace) {
     for (const auto& [stage, name] : enum_table<record::Stage>()) {
         double seconds = 0;
         for (const auto& rank : trace.ranks)
-            for (const auto& stages : rank.stage_s) seconds += stages[static_cast<size_t>(stage)];
+            for (const auto& stages : rank.stage_s) seconds += stages[stage];
         add(name, seconds);
     }
     double waiting = 0;
@@ -90,7 +90,7 @@ void add_costs(const RankedPoint& measured, ScalingPoint& point) {
     point.host_peak_mib = summary.host_peak_mib;
     if (summary.repetition_s)
         point.between_s = *summary.repetition_s - sum_of(trace.wall_s) / static_cast<double>(trace.wall_s.size());
-    const auto& devices_s = summary.stage_s[static_cast<size_t>(record::Stage::forward)];
+    const auto& devices_s = summary.stage_s[record::Stage::forward];
     if (!summary.simulated || !devices_s) return;
     point.simulated_s = devices_s;
     point.beyond_bound = point.pipeline_s / *devices_s - 1;

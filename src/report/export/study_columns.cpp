@@ -97,8 +97,7 @@ void add_memory(const NamedPoint& point, CsvRow& row) {
 
 void add_steps(const NamedPoint& point, CsvRow& row) {
     for (const auto& [stage, name] : enum_table<record::Stage>())
-        row.emplace_back(std::string(name) + "_time_sec",
-                         number_cell(point.summary().stage_s[static_cast<size_t>(stage)]));
+        row.emplace_back(std::string(name) + "_time_sec", number_cell(point.summary().stage_s[stage]));
 }
 
 /// Latency in seconds, CPU in percent, memory in MiB.

@@ -42,7 +42,7 @@ struct PassLog {
 
 /// Adds a piece of work to the sums of a pass, and to its spans if they are recorded.
 inline void add(PassLog& log, const record::Span& span) {
-    log.stages[static_cast<size_t>(span.stage)] += span.end_s - span.begin_s;
+    log.stages[span.stage] += span.end_s - span.begin_s;
     if (log.spans != nullptr) log.spans->add(span);
 }
 
