@@ -126,10 +126,6 @@ void Code::run(const at::Tensor& in, at::Tensor& out) {
     out.copy_(pixels);
 }
 
-std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement) {
-    return weights.source.ends_with(".pt2") ? make_package(weights, placement) : make_script(weights, placement);
-}
-
 namespace {
 
 class Script final : public Code {
@@ -154,7 +150,8 @@ class Script final : public Code {
 
 }  // namespace
 
-std::unique_ptr<Code> make_script(const Weights& weights, const Placement& placement) {
+std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement) {
+    if (weights.source.ends_with(".pt2")) return make_package(weights, placement);
     return std::make_unique<Script>(weights, placement);
 }
 

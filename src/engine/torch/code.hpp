@@ -59,7 +59,6 @@ class Code {
 /// Reads the file of `weights`, which has a card, onto the device of `placement`. Throws Error that says what is wrong
 /// with it.
 [[nodiscard]] std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement);
-[[nodiscard]] std::unique_ptr<Code> make_script(const Weights& weights, const Placement& placement);
 [[nodiscard]] std::unique_ptr<Code> make_package(const Weights& weights, const Placement& placement);
 
 }  // namespace pb::engine::torch_engine
