@@ -1,5 +1,5 @@
-// Reads safetensors, as strictly as the reference implementation: every byte after the header must belong to exactly one
-// tensor.
+// Reads safetensors, as strictly as the reference implementation: every byte after the header must belong to exactly
+// one tensor.
 #include "engine/checkpoint/element_type.hpp"
 #include "engine/checkpoint/readers.hpp"
 
