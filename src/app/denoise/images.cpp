@@ -66,8 +66,8 @@ Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseP
     if (arguments.verify.is_bounded) runner_.bound_verification(kCheckShare);
 }
 
-void Denoise::keep_engines(bool for_images) {
-    if (for_images && settings_.memory_limit_mib == 0) runner_.keep_engines();
+void Denoise::keep_engines() {
+    if (settings_.memory_limit_mib == 0) runner_.keep_engines();
 }
 
 void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
@@ -161,7 +161,7 @@ void Denoise::run_stack(const Image& image, const run::OpenImage& file, const st
     ImagePasses passes;
     const int64_t num_pages = file->num_pages();
     runner_.finish_images();
-    keep_engines(true);
+    keep_engines();
     const auto plan_part = [&](const StackPass& part) {
         Pass pass = plan_pass(image.job, file, part.bands, part.range);
         progress_.expect(static_cast<double>(pass.source->extent().pixels() * num_pages),
