@@ -137,9 +137,9 @@ class SlotPipeline final : public Pipeline {
         const Rect part = work_.tile(window).window;
         std::byte* const to = slot.memory.in + static_cast<size_t>(place) * traits_.window_in_bytes;
         if (traits_.fused)
-            cut_window_to_f32(input, part, conversion_of(window), reinterpret_cast<float*>(to));
+            cut_window_to_f32(input.read(part), part, conversion_of(window), reinterpret_cast<float*>(to));
         else
-            cut_window(input, part, to);
+            cut_window(input.read(part), part, to);
     }
 
     /// If the slot has a batch, waits for it and writes its cores.
