@@ -11,7 +11,6 @@
 #include "run/agreement.hpp"
 #include "run/point/batch_search.hpp"
 #include "run/point/point_options.hpp"
-#include "run/point/profile_layers.hpp"
 #include "run/point/repetitions.hpp"
 #include "run/point/runner_impl.hpp"
 #include "run/point/settle.hpp"

@@ -1,4 +1,4 @@
-// The timed loop of a point.
+// The timed loop of a point, and the times of its layers.
 #pragma once
 
 #include "record/point.hpp"
@@ -15,5 +15,10 @@ namespace pb::run {
 /// `trace.ranks` (gathered with the team's reduction) on all ranks.
 void run_repetitions(Team& team, const plan::Topology& topology, Pipeline& pipeline, RankShare& share,
                      record::PointTrace& trace);
+
+/// Times the layers of the point's network one by one, after the repetitions. Collective over the team. All ranks make
+/// as many calls as the setting `profile` says, at the same time; the profile is that of the slowest. An engine that
+/// does not tell its layers apart leaves a note and no profile.
+void profile_layers(const Team& team, Pipeline& pipeline, record::PointTrace& trace);
 
 }  // namespace pb::run

@@ -1,9 +1,8 @@
-#include "run/verify/seam_check.hpp"
-
 #include "image/quality.hpp"
 #include "run/verify/difference.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
+#include "run/verify/verification.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,6 @@
 #include "run/verify/output_scan.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
-#include "run/verify/seam_check.hpp"
 #include "run/verify/window_check.hpp"
 
 #include <fmt/format.h>
