@@ -65,12 +65,6 @@ std::set<std::filesystem::path> inputs_of(const config::Config& config) {
 
 namespace {
 
-/// Tells weights apart.
-std::string weights_key(const plan::Point& point) {
-    return fmt::format("{}\n{}\n{}", config::format_setting(point.settings.network), point.settings.weights,
-                       point.source.channels);
-}
-
 bool reads_weights(const plan::Point& point) {
     return point.refusal.empty() && !plan::is_simulated(point) && !point.settings.weights.starts_with("seed:");
 }
@@ -89,7 +83,7 @@ void note_missing_weights(plan::Plan& plan, run::WeightsCache& weights) {
     std::map<std::string, std::string> obstacles;
     for (plan::Point& point : plan.points) {
         if (!reads_weights(point)) continue;
-        const auto [known, is_new] = obstacles.try_emplace(weights_key(point));
+        const auto [known, is_new] = obstacles.try_emplace(run::weights_key(point.settings, point.source.channels));
         if (is_new) known->second = weights_obstacle(point, weights);
         if (!known->second.empty())
             point.notes.push_back("planned as the published network; `run` would end: " + known->second);
@@ -129,7 +123,7 @@ config::DeviceChoice common_device(const config::Config& config) {
 void check_weights(const plan::Plan& plan) {
     std::set<std::string> seen;
     for (const plan::Point& point : plan.points) {
-        if (reads_weights(point) && seen.insert(weights_key(point)).second)
+        if (reads_weights(point) && seen.insert(run::weights_key(point.settings, point.source.channels)).second)
             (void)run::find_weights(point.settings, point.source.channels);
     }
 }
