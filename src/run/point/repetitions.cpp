@@ -214,8 +214,7 @@ class Repetitions {
         mine_.rank = team_.members[static_cast<size_t>(team_.ranks.rank())];
         trace_.ranks = gather_records(*team_.reduction, mine_);
         for (auto& rank : trace_.ranks) rank.host = host_of(rank.rank);
-        if (protocol_.timeline > 0)
-            gather_timeline(team_, topology_, {spans_, logged_begin_s_, !has_warm_up()}, trace_.ranks);
+        if (protocol_.timeline > 0) gather_timeline(team_, {spans_, logged_begin_s_, !has_warm_up()}, trace_.ranks);
         trace_.reduction = team_.reduction->name();
     }
 
