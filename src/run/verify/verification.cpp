@@ -186,10 +186,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     if (is_readable && depth != CheckDepth::windows && looks_wrong(subject)) depth = CheckDepth::windows;
     const bool is_computed_again = is_readable && depth != CheckDepth::outputs;
     if (is_computed_again) {
-        const WindowCheck windows = check_windows(subject, tolerance, depth == CheckDepth::parts);
-        result.windows_checked = windows.num_checked;
-        result.window_error = windows.error;
-        result.reasons.insert(result.reasons.end(), windows.reasons.begin(), windows.reasons.end());
+        check_windows(subject, tolerance, depth == CheckDepth::parts, result);
         check_fp64(subject, tolerance, cache, result);
     }
     if (subject.is_held()) check_held_output(subject, result);

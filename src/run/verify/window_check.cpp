@@ -55,13 +55,13 @@ class WindowChecker {
           tolerance_(tolerance),
           in_parts_(in_parts) {}
 
-    WindowCheck run() {
+    void run(record::Verification& result) {
         const int maker = can_swap() ? (node_.rank() + 1) % node_.size() : node_.rank();
         std::vector<double> own;
         together(subject_.team.ranks, [&] { own = record::pack(made_here()); });
         const auto made = record::unpack<MadeWindows>(node_.all_gather(own).at(static_cast<size_t>(maker)));
         together(subject_.team.ranks, [&] { check(made, maker); });
-        return collect(maker);
+        collect(maker, result);
     }
 
   private:
@@ -142,7 +142,7 @@ class WindowChecker {
         }
     }
 
-    [[nodiscard]] WindowCheck collect(int maker) const {
+    void collect(int maker, record::Verification& result) const {
         const comm::Communicator& ranks = subject_.team.ranks;
         std::string finding;
         if (worst_.excess(tolerance_) > 1) {
@@ -151,12 +151,10 @@ class WindowChecker {
                 fmt::format("rank {}@{}: {}", subject_.team.members.at(static_cast<size_t>(in_team)), comm::host_name(),
                             describe(checked_part(worst_window_), worst_window_, worst_, tolerance_));
         }
-        WindowCheck result;
         for (const std::string& text : ranks.all_gather(finding))
             if (!text.empty()) result.reasons.push_back(text);
-        result.num_checked = static_cast<int64_t>(ranks.sum(static_cast<double>(num_checked_)));
-        result.error = ranks.max(largest_);
-        return result;
+        result.windows_checked = static_cast<int64_t>(ranks.sum(static_cast<double>(num_checked_)));
+        result.window_error = ranks.max(largest_);
     }
 
     const Subject& subject_;
@@ -172,8 +170,8 @@ class WindowChecker {
 
 }  // namespace
 
-WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts) {
-    return WindowChecker(subject, tolerance, in_parts).run();
+void check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts, record::Verification& result) {
+    WindowChecker(subject, tolerance, in_parts).run(result);
 }
 
 namespace {
