@@ -142,7 +142,7 @@ void require_same_inputs(const comm::Communicator& world, const config::PointSet
 }
 
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
-    const comm::Communicator& world = session.world();
+    const comm::Communicator& world = session.world;
     run::require_same_software(world, run::Software::linked);
     config::PointSettings settings;
     run::together(world, [&] {

@@ -217,7 +217,7 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
 }
 
 ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
-    const comm::Communicator& world = session.world();
+    const comm::Communicator& world = session.world;
     run::require_same_software(world, run::Software::with_torch);
     if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
     config::Config config;
