@@ -188,7 +188,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     trace.load_s = slowest_s[0];
     trace.prepare_s = slowest_s[1];
     share.batches().report_to(listener);
-    run_repetitions(team, teams.topology(), *pipeline, share, trace);
+    run_repetitions(team, teams.topology(), *pipeline, share, trace, denoiser.get());
     profile_layers(team, *pipeline, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }

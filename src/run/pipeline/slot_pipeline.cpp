@@ -67,8 +67,6 @@ class SlotPipeline final : public Pipeline {
     }
 
     [[nodiscard]] int64_t replay_bytes() const override { return device_->replay_bytes(); }
-    [[nodiscard]] int process_id() const override { return device_->process_id(); }
-    [[nodiscard]] std::optional<double> inner_call_s() const override { return device_->inner_call_s(); }
 
   private:
     struct Slot {
