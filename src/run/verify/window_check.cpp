@@ -5,7 +5,6 @@
 #include "record/row.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
-#include "run/verify/reach.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +18,7 @@ namespace pb::run {
 image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile, const Rect& part) {
     const plan::Point& point = subject.point();
     if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
-    return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
+    return reference.run_with_context(part, reference.reach().context, plan::tile_grid(point).padded());
 }
 
 namespace {
@@ -112,7 +111,7 @@ class WindowChecker {
     [[nodiscard]] Rect checked_part(int64_t index) const {
         const Rect core = work_.tile(index).core;
         if (!in_parts_) return core;
-        const int64_t alignment = reach_of(subject_.reference.weights()).alignment;
+        const int64_t alignment = subject_.reference.reach().alignment;
         const Extent part{std::min(kProbeEdge, core.extent.h), std::min(kProbeEdge, core.extent.w)};
         const int64_t places = (core.extent.w - part.w) / alignment + 1;
         const int64_t place = pick({0, places}, 1, kProbeSeed + static_cast<uint64_t>(index)).front();
