@@ -24,19 +24,11 @@ namespace pb::run {
 
 namespace {
 
-record::PointTrace skipped(const plan::Point& point, const std::string& why) {
+record::PointTrace not_run(const plan::Point& point, record::PointStatus status, std::string reason) {
     record::PointTrace trace;
     trace.point = point;
-    trace.status = record::PointStatus::skipped;
-    trace.reason = "the run was interrupted before this point (" + why + ")";
-    return trace;
-}
-
-record::PointTrace refused(const plan::Point& point) {
-    record::PointTrace trace;
-    trace.point = point;
-    trace.status = record::PointStatus::refused;
-    trace.reason = point.refusal;
+    trace.status = status;
+    trace.reason = std::move(reason);
     return trace;
 }
 
@@ -61,9 +53,7 @@ void note_range(const ImageSource& source, plan::Point& point) {
     if (source.map() == nullptr ||
         config::parse_range(point.settings.image.range).kind != config::RangeChoice::Kind::automatic)
         return;
-    const image::SampleRange& range = source.map()->range();
-    point.notes.push_back("image.range = auto is " + config::format_setting(range.low) + ":" +
-                          config::format_setting(range.high));
+    point.notes.push_back("image.range = auto is " + range_setting(source.map()->range()));
 }
 
 }  // namespace
@@ -73,9 +63,12 @@ void run_plan(const plan::Plan& plan, Runner& runner, const OutputNames& outputs
     for (const plan::Point& point : plan.points) {
         if (!interrupted) interrupted = runner.find_interruption();
         if (!point.refusal.empty())
-            sink(refused(point));
+            sink(not_run(point, record::PointStatus::refused, point.refusal));
+        else if (interrupted)
+            sink(not_run(point, record::PointStatus::skipped,
+                         "the run was interrupted before this point (" + *interrupted + ")"));
         else
-            sink(interrupted ? skipped(point, *interrupted) : runner.run(point, outputs(point)));
+            sink(runner.run(point, outputs(point)));
     }
 }
 
@@ -250,9 +243,7 @@ void Runner::bound_searches(const std::filesystem::path& cache) { impl_->typical
 void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
 void Runner::bound_verification(double share) { impl_->check_budget.emplace(share); }
 
-std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
-    return impl_->weights.shape_of(settings, channels);
-}
+plan::NetworkLookup Runner::network_lookup() { return impl_->weights.lookup(); }
 
 std::optional<std::string> Runner::find_interruption() const {
     const std::string mine = comm::interruption();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "plan/plan.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -51,6 +52,10 @@ class WeightsCache {
     /// be read; `find` then reports the error.
     [[nodiscard]] std::optional<network::NetworkShape> shape_of(const config::PointSettings& settings,
                                                                 int64_t channels);
+    /// `shape_of` for a plan; the cache must outlive it.
+    [[nodiscard]] plan::NetworkLookup lookup() {
+        return [this](const auto& settings, int64_t channels) { return shape_of(settings, channels); };
+    }
     /// `sha256_of_values` of the last weights, from which the networks on this rank were built.
     [[nodiscard]] const std::string& digest() const { return kept_.back().digest; }
     /// The same of weights that were found earlier.

@@ -1,6 +1,7 @@
 // Declares the command-line options of `denoise` and the point settings that follow from them.
 #pragma once
 
+#include "app/commands.hpp"
 #include "app/denoise/inputs.hpp"
 #include "app/denoise/noise_level.hpp"
 #include "config/settings.hpp"
@@ -10,10 +11,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
-class App;
-}
 
 namespace pb::app {
 

@@ -219,7 +219,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& fi
         try {
             pass.point = plan::make_plan(
                              {study_, {settings}, ""}, group_.topology, [&](const auto&) { return source.facts(); },
-                             [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
+                             runner_.network_lookup())
                              .points.front();
         } catch (const plan::PointError& error) {
             throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
@@ -238,7 +238,7 @@ std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenImage& fil
         if (!searches || group_.ranks.is_root()) open();
     });
     if (!searches) return source;
-    image.range = group_.ranks.broadcast(source ? range_setting(source->map()->range()) : "");
+    image.range = group_.ranks.broadcast(source ? run::range_setting(source->map()->range()) : "");
     run::together(group_.ranks, [&] {
         if (!source) open();
     });

@@ -144,7 +144,7 @@ class Stack {
             run::together(job_.ranks, [&] {
                 config::ImageSettings image = job_.image;
                 image.bands = bands;
-                if (searches && job_.ranks.is_root()) range = range_setting(run::range_of_pages(image, job_.file));
+                if (searches && job_.ranks.is_root()) range = run::range_setting(run::range_of_pages(image, job_.file));
             });
             ranges_[bands] = job_.ranks.broadcast(range);
         }

@@ -97,9 +97,7 @@ plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model) {
     run::WeightsCache weights;
     plan::Topology topology = plan::make_local_topology(ranks);
     for (plan::RankPlace& place : topology.ranks) place.multiplies_bf16 = engine::native_multiplies_bf16();
-    plan::Plan plan = plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
-        return weights.shape_of(settings, channels);
-    });
+    plan::Plan plan = plan::make_plan(config, topology, run::source_facts, weights.lookup());
     note_missing_weights(plan, weights);
     return plan;
 }
@@ -207,11 +205,7 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
         if (std::ranges::count(files, std::filesystem::path(image.path)) == 0) files.emplace_back(image.path);
         return facts;
     };
-    run::together(world, [&] {
-        plan = plan::make_plan(config, topology, facts_of, [&](const auto& settings, int64_t channels) {
-            return runner.shape_of(settings, channels);
-        });
-    });
+    run::together(world, [&] { plan = plan::make_plan(config, topology, facts_of, runner.network_lookup()); });
     run::require_same_files(world, images, files);
     return plan;
 }
