@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace pb::app {
 
 namespace {
@@ -94,6 +96,29 @@ config::PointSettings denoise_defaults() {
 std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments) {
     if (arguments.sigma == "auto") return std::nullopt;
     return parse_sigma(arguments.sigma, !arguments.settings.image.range.empty());
+}
+
+std::vector<int64_t> parse_pages(const std::string& text) {
+    constexpr int64_t kMostPages = int64_t{1} << 20U;  // of libtiff
+    std::vector<int64_t> pages;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (text != "all") {
+        int64_t first = -1, last = -1;
+        at = std::from_chars(at, end, first).ptr;
+        last = first;
+        if (at != end && *at == '-') {
+            last = -1;
+            at = std::from_chars(at + 1, end, last).ptr;
+        }
+        const bool ascends = pages.empty() || first > pages.back();
+        if (first < 0 || last < first || last >= kMostPages || !ascends || (at != end && *at != ','))
+            throw UsageError("--pages " + text + ": must be page numbers from 0 in ascending order, as 0-9,20, or all");
+        for (int64_t page = first; page <= last; ++page) pages.push_back(page);
+        if (at == end) break;
+        ++at;
+    }
+    return pages;
 }
 
 DenoisePaths paths_from(const DenoiseArguments& arguments) {

@@ -52,6 +52,8 @@ void take_config(const CLI::App& command, DenoiseArguments& arguments);
 /// option.
 [[nodiscard]] config::PointSettings settings_from(const DenoiseArguments& arguments);
 [[nodiscard]] DenoisePaths paths_from(const DenoiseArguments& arguments);
+/// Reads "0-9,20": page numbers from 0, ascending. "all": no numbers. Throws UsageError that names the option.
+[[nodiscard]] std::vector<int64_t> parse_pages(const std::string& text);
 /// Returns nothing for "auto". Throws UsageError as settings_from does.
 [[nodiscard]] std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments);
 

@@ -6,7 +6,6 @@
 #include "app/denoise/images.hpp"
 #include "app/denoise/progress.hpp"
 #include "app/denoise/results.hpp"
-#include "app/denoise/stack.hpp"
 #include "app/session.hpp"
 #include "app/terminal.hpp"
 #include "plan/image_sharing.hpp"

@@ -53,6 +53,8 @@ class Denoise {
     [[nodiscard]] int64_t num_waiting() const { return runner_.num_waiting(); }
 
   private:
+    friend class Stack;  // stack.cpp: an image with pages
+
     /// An image of the launch.
     struct Image {
         size_t index = 0;
