@@ -54,7 +54,7 @@ namespace {
 /// Doubles the batch from 1 until it does not fit (the device's memory, memory_limit_mib, 32-bit indices) or the
 /// largest share has no more windows. It then bisects, and tries the answer once more with an empty cache; if that
 /// fails, it tries the next smaller batch. found = 0 when not even one window fits.
-record::BatchSearch search(const TrialBench& bench) {
+record::BatchSearch double_and_bisect(const TrialBench& bench) {
     const int64_t most = most_windows(bench.point);
     record::BatchSearch search;
     // Tries a batch with an empty allocator cache, as at the start of a point with this batch.
@@ -85,7 +85,7 @@ record::BatchSearch search(const TrialBench& bench) {
 }  // namespace
 
 int64_t search_largest(const TrialBench& bench, record::PointTrace& trace) {
-    trace.batch_search = search(bench);
+    trace.batch_search = double_and_bisect(bench);
     const auto& [tries, found, limited_by] = *trace.batch_search;
     const Extent window = plan::tile_grid(bench.point).window();
     if (found == 0)
