@@ -11,10 +11,10 @@ if(changes)
 else()
     set(dirty false)
 endif()
-set(text "#include \"run/build_info.hpp\"\n
+set(text "#include \"run/environment.hpp\"\n
 namespace pb::run {
-const BuildInfo& build_info() {
-    static const BuildInfo info{\"${VERSION}\", \"${sha}\", ${dirty}, \"${COMPILER}\", \"${BUILD_TYPE}\"};
+const record::Build& build_info() {
+    static const record::Build info{\"${VERSION}\", \"${sha}\", ${dirty}, \"${COMPILER}\", \"${BUILD_TYPE}\"};
     return info;
 }
 }  // namespace pb::run\n")

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace pb::app {
@@ -119,12 +120,14 @@ std::string text_of(const LookedAt& looked) {
                        network::stored_text(looked.card), looked.obstacle);
 }
 
-/// One text a file (text_of).
-std::vector<std::string> look_at_all(const std::vector<config::PointSettings*>& points, bool trusts_model) {
-    std::vector<std::string> texts;
+/// Texts (text_of) by file.
+using Texts = std::map<std::string, std::string>;
+
+Texts look_at_all(const std::vector<config::PointSettings*>& points, bool trusts_model) {
+    Texts texts;
     for (const auto& [file, engine] : files_of(points)) {
         const LookedAt looked = look_at_network(file, {.engine = engine, .trusts_model = trusts_model});
-        texts.push_back(text_of(looked));
+        texts[file] = text_of(looked);
         if (looked.known) continue;
         print_text(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
         for (const std::string& remark : looked.remarks) print_text(stderr, "{}: {}\n", file, remark);
@@ -146,13 +149,9 @@ void settle(config::PointSettings& settings, const std::string& text) {
     settings.network.obstacle = text.substr(obstacle + 1);
 }
 
-void settle_all(const std::vector<config::PointSettings*>& points, const std::vector<std::string>& texts) {
-    const auto files = files_of(points);
-    for (config::PointSettings* point : points) {
-        const auto place = std::find_if(files.begin(), files.end(),
-                                        [&](const auto& each) { return each.first == point->network.file; });
-        if (point->network.is_brought()) settle(*point, texts.at(static_cast<size_t>(place - files.begin())));
-    }
+void settle_all(const std::vector<config::PointSettings*>& points, const Texts& texts) {
+    for (config::PointSettings* point : points)
+        if (point->network.is_brought()) settle(*point, texts.at(point->network.file));
 }
 
 }  // namespace
@@ -192,14 +191,15 @@ void settle_networks(const std::vector<config::PointSettings*>& points, bool tru
 
 void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model,
                      const comm::Communicator& world) {
-    std::vector<std::string> texts(files_of(points).size());
-    if (texts.empty()) return;
+    const auto files = files_of(points);
+    if (files.empty()) return;
+    Texts texts;
     const run::Attempt mine = run::attempt([&] {
         if (world.is_root()) texts = look_at_all(points, trusts_model);
     });
     world.sleeping_barrier();  // the root's engine has the cores
     run::agree_on(world, mine);
-    for (std::string& text : texts) text = world.broadcast(text);
+    for (const auto& [file, engine] : files) texts[file] = world.broadcast(texts[file]);
     settle_all(points, texts);
 }
 

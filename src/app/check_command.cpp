@@ -61,7 +61,7 @@ ExitCode end_check(const comm::Communicator& world, const doctor::Findings& all,
 }
 
 ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
-    const comm::Communicator& world = session.world();
+    const comm::Communicator& world = session.world;
     session.watch(config::StudySettings{}.watchdog_s);
     const config::DeviceChoice device = arguments.settings.device;
     const plan::Topology topology =

@@ -80,7 +80,7 @@ void export_network(const ExportArguments& arguments) {
                          ": is a file already; --export writes those of the list");
     require_not_input(arguments.file, arguments.settings.weights);
     const network::NetworkKind network = arguments.settings.network;
-    const engine::Weights weights = run::find_weights(network, arguments.settings.weights, std::nullopt);
+    const engine::Weights weights = run::find_weights(arguments.settings, std::nullopt);
     engine::save_onnx(weights, arguments.file);
     print_text(stdout, "{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, name_of(network),
                weights.channels(), network::to_text(weights.shape), weights.source,

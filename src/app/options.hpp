@@ -31,44 +31,12 @@ struct StudyArguments {
 };
 void add_study(CLI::App& command, StudyArguments& study);
 
-/// Returns what is wrong with `text`. Empty when it reads as a `Number` within `limits`, both ends included.
-template <class Number>
-std::string find_wrong_number(const std::string& text, const config::Limits& limits, const std::string& bounds) {
-    Number number{};
-    try {
-        config::parse_setting(text, number);
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    const auto value = static_cast<double>(number);
-    return value >= limits.low && value <= limits.high ? ""
-                                                       : "'" + text + "': a number from " + bounds + " is expected";
-}
-
-/// The help of an option with its range, which stands before the default.
-[[nodiscard]] std::string with_range(std::string meaning, const std::string& range);
-
-/// Adds an option whose value is a number within `limits`; `unit` may be empty.
-template <class Number, class Value>
-CLI::Option* add_number(CLI::App& command, const std::string& option, Value& value, const config::Limits& limits,
-                        const std::string& unit, const std::string& meaning) {
-    const std::string bounds = fmt::format("{} to {}{}", limits.low, limits.high, unit.empty() ? "" : " " + unit);
-    const auto set = [&value](const std::string& text) {
-        Number number{};
-        config::parse_setting(text, number);
-        value = static_cast<Value>(number);
-    };
-    const auto check = [limits, bounds](const std::string& text) {
-        return find_wrong_number<Number>(text, limits, bounds);
-    };
-    return command.add_option_function<std::string>(option, set, with_range(meaning, bounds))
-        ->type_name(config::value_shape(Number{}))
-        ->check(CLI::Validator(check, ""));
-}
-
-/// Refuses text for which `read` throws UsageError, with its message.
-template <class Read>
-CLI::Validator readable(Read read) {
+/// Adds an option whose value is what `read` makes of its text. Refuses text for which `read` throws UsageError, with
+/// its message.
+template <class Value, class Read>
+CLI::Option* add_read(CLI::App& command, const std::string& option, Value& value, const std::string& meaning,
+                      Read read) {
+    const auto set = [&value, read](const std::string& text) { value = static_cast<Value>(read(text)); };
     const auto check = [read](const std::string& text) -> std::string {
         try {
             (void)read(text);
@@ -77,16 +45,32 @@ CLI::Validator readable(Read read) {
             return error.what();
         }
     };
-    return {check, ""};
+    return command.add_option_function<std::string>(option, set, meaning)->check(CLI::Validator(check, ""));
+}
+
+/// The help of an option with its range, which stands before the default.
+[[nodiscard]] std::string with_range(std::string meaning, const std::string& range);
+
+/// Adds an option whose value is a number within `limits`, both ends included; `unit` may be empty.
+template <class Number, class Value>
+CLI::Option* add_number(CLI::App& command, const std::string& option, Value& value, const config::Limits& limits,
+                        const std::string& unit, const std::string& meaning) {
+    const std::string bounds = fmt::format("{} to {}{}", limits.low, limits.high, unit.empty() ? "" : " " + unit);
+    const auto read = [limits, bounds](const std::string& text) {
+        Number number{};
+        config::parse_setting(text, number);
+        const auto found = static_cast<double>(number);
+        if (found >= limits.low && found <= limits.high) return number;
+        throw UsageError("'" + text + "': a number from " + bounds + " is expected");
+    };
+    return add_read(command, option, value, with_range(meaning, bounds), read)
+        ->type_name(config::value_shape(Number{}));
 }
 
 /// Adds an option whose value is one of a list of names.
 template <NamedEnum E>
 CLI::Option* add_choice(CLI::App& command, const std::string& option, E& value, const std::string& meaning) {
-    const auto set = [&value](const std::string& text) { value = parse_enum<E>(text); };
-    return command.add_option_function<std::string>(option, set, meaning)
-        ->type_name(names_of<E>())
-        ->check(readable(parse_enum<E>));
+    return add_read(command, option, value, meaning, parse_enum<E>)->type_name(names_of<E>());
 }
 
 }  // namespace pb::app

@@ -76,7 +76,7 @@ ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(Ran
     int code = static_cast<int>(ExitCode::failed);
     try {
         run::together(world, [&] { run::check_launcher(world); });
-        RankSession ranks(world, watchdog);
+        RankSession ranks{world, watchdog};
         return body(ranks);
     } catch (const run::AgreedError& error) {
         return leave_together(world, error);

@@ -13,17 +13,12 @@ namespace pb::app {
 
 /// Gives the body its ranks, and a watchdog that starts when the body knows the time-out. The watchdog outlives the end
 /// of MPI, so it also stops ranks that wait there for a rank that is gone.
-class RankSession {
-  public:
-    RankSession(const comm::Communicator& world, std::optional<comm::Watchdog>& watchdog)
-        : world_(world), watchdog_(watchdog) {}
-    [[nodiscard]] const comm::Communicator& world() const { return world_; }
-    /// Collective; call it once.
-    void watch(double timeout_s) { watchdog_.emplace(world_, timeout_s); }
+struct RankSession {
+    const comm::Communicator& world;
+    std::optional<comm::Watchdog>& watchdog;
 
-  private:
-    const comm::Communicator& world_;
-    std::optional<comm::Watchdog>& watchdog_;
+    /// Collective; call it once.
+    void watch(double timeout_s) { watchdog.emplace(world, timeout_s); }
 };
 
 /// Runs `body` between the start and the end of MPI, with signals caught. Errors that all ranks throw together are

@@ -210,6 +210,11 @@ bool is_lossy(const std::filesystem::path& file) {
     return extension == ".jpg" || extension == ".jpeg";
 }
 
+bool is_image_name(const std::filesystem::path& file) {
+    const std::string extension = extension_of(file);
+    return extension != ".raw" && std::ranges::find(kFormats, extension, &Format::extension) != kFormats.end();
+}
+
 void save_image(const ImageToSave& image, const std::filesystem::path& file) {
     const Format& format = format_of(file);
     check_format({image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)}, format, file);

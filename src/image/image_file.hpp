@@ -151,6 +151,8 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file);
 
 /// True when a file of this name stores its samples with loss (JPEG).
 [[nodiscard]] bool is_lossy(const std::filesystem::path& file);
+/// Whether the extension is that of a format which names itself: not that of raw samples.
+[[nodiscard]] bool is_image_name(const std::filesystem::path& file);
 
 /// Checks before the work begins that an image can be saved. Throws UsageError when `save_image` would refuse `info`
 /// under this name, and when the folder does not exist or cannot be written.

@@ -72,33 +72,22 @@ bool gains_on_cuda(const Point& point) {
 }
 
 /// The most windows that a batch holds side by side, by their core.
-class AlikeCounts {
-  public:
-    void add(const Range& run, int64_t windows, const TileGrid& grid) {
-        int64_t alike = 0;
-        Rect last;
-        for (int64_t place = 0; place < windows; ++place) {
-            const auto [window, core] = grid.tile(std::min(run.begin + place, run.end - 1));
-            const Rect here{core.row - window.row, core.column - window.column, core.extent};
-            alike = here == last ? alike + 1 : 1;
-            last = here;
-            note(here, alike);
-        }
-    }
+using AlikeCounts = std::vector<std::pair<Rect, int64_t>>;
 
-    [[nodiscard]] const std::vector<std::pair<Rect, int64_t>>& all() const { return counts_; }
-
-  private:
-    void note(const Rect& core, int64_t alike) {
-        const auto known = std::ranges::find(counts_, core, &std::pair<Rect, int64_t>::first);
-        if (known == counts_.end())
-            counts_.emplace_back(core, alike);
+void count_alike(const Range& run, int64_t windows, const TileGrid& grid, AlikeCounts& counts) {
+    int64_t alike = 0;
+    Rect last;
+    for (int64_t place = 0; place < windows; ++place) {
+        const Rect here = grid.tile(std::min(run.begin + place, run.end - 1)).core_in_window();
+        alike = here == last ? alike + 1 : 1;
+        last = here;
+        const auto known = std::ranges::find(counts, here, &AlikeCounts::value_type::first);
+        if (known == counts.end())
+            counts.emplace_back(here, alike);
         else
             known->second = std::max(known->second, alike);
     }
-
-    std::vector<std::pair<Rect, int64_t>> counts_;
-};
+}
 
 }  // namespace
 
@@ -122,9 +111,9 @@ int64_t most_bytes_of_pieces(const Point& point, int64_t batch) {
     AlikeCounts counts;
     for (int rank = 0; rank < (is_shared ? 1 : point.num_ranks); ++rank)
         for (const Range& run : cut_batches(windows_of_rank(point, grid, rank), batch))
-            counts.add(run, pads ? batch : run.size(), grid);
+            count_alike(run, pads ? batch : run.size(), grid, counts);
     int64_t most = 0;
-    for (const auto& [core, alike] : counts.all()) most = std::max(most, crop.peak_bytes(core, alike));
+    for (const auto& [core, alike] : counts) most = std::max(most, crop.peak_bytes(core, alike));
     return most;
 }
 

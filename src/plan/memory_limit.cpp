@@ -69,6 +69,22 @@ bool cut_to_fit(Point& point, double most_mib) {
 
 double cost_of(const Point& point) { return strip_cost(point) * (point.winograd_tile ? kSmallTileCost : 1); }
 
+/// Whether there are smaller tiles for the point than the usual ones, which a memory limit may ask for.
+bool has_small_tiles(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    return settings.engine == EngineKind::native && settings.dtype == Precision::fp32 && settings.memory_limit_mib > 0;
+}
+
+/// Says in a note that the point has them, and why.
+void note_small_tiles(Point& point) {
+    point.tiles_note = fmt::format(
+        "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
+        "weights; about {} times the time",
+        point.settings.memory_limit_mib, weights_mib(point, network::kSmallWinogradTile),
+        weights_mib(point, network::kWinogradTile), kSmallTileCost);
+    point.notes.push_back(point.tiles_note);
+}
+
 /// What the point takes at least, in the narrowest strips and in either form of Winograd's method.
 double least_mib(Point point) {
     const auto narrowest_mib = [&] {
@@ -117,20 +133,6 @@ void settle_winograd(Point& point) {
     point.winograd_tile = network::kSmallWinogradTile;
     if (!fits_limit(point)) return point.winograd_tile.reset();  // always in bf16, which has one size of tiles
     note_small_tiles(point);
-}
-
-bool has_small_tiles(const Point& point) {
-    const config::PointSettings& settings = point.settings;
-    return settings.engine == EngineKind::native && settings.dtype == Precision::fp32 && settings.memory_limit_mib > 0;
-}
-
-void note_small_tiles(Point& point) {
-    point.tiles_note = fmt::format(
-        "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
-        "weights; about {} times the time",
-        point.settings.memory_limit_mib, weights_mib(point, network::kSmallWinogradTile),
-        weights_mib(point, network::kWinogradTile), kSmallTileCost);
-    point.notes.push_back(point.tiles_note);
 }
 
 int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }

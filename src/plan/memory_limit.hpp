@@ -19,12 +19,6 @@ inline constexpr double kSmallTileCost = 1.6;
 /// engine native in fp32, else nothing. Settle the halo first: what a rank takes depends on it.
 void settle_winograd(Point& point);
 
-/// Whether there are smaller tiles for the point than the usual ones, which a memory limit may ask for.
-[[nodiscard]] bool has_small_tiles(const Point& point);
-
-/// Says in a note that the point has them, and why.
-void note_small_tiles(Point& point);
-
 /// The tile that it was settled to; in bf16 it has no meaning.
 [[nodiscard]] int64_t winograd_tile(const Point& point);
 

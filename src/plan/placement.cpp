@@ -122,9 +122,8 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
         std::erase_if(ranks, [&](int rank) { return std::ranges::find(members, rank) == members.end(); });
         if (ranks.size() < 2) continue;
         const RankPlace& place = topology.place_of(ranks.front());
-        const std::string sharing = ranks_text(ranks) + " share " + place.device_name + " " +
-                                    (place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid) + " on " +
-                                    place.host;
+        const std::string sharing =
+            ranks_text(ranks) + " share " + place.device_name + " " + place.device_id() + " on " + place.host;
         if (rule == config::SharingRule::error)
             throw UsageError(
                 "devices.sharing = error: " + sharing +

@@ -18,32 +18,28 @@ namespace {
 /// counting allocator).
 constexpr double kReorderedBytesPerPixel = 512;
 
+struct Sums {
+    double busiest_rank = 0, all_ranks = 0;
+};
+
 /// Pixels that the network processes in one repetition, and those that it computes.
 struct Work {
     int64_t pixels_per_forward = 0;
-    double pixels_busiest_rank = 0;
-    double pixels_all_ranks = 0;
-    double computed_busiest_rank = 0;
-    double computed_all_ranks = 0;
+    double processed = 0;
+    Sums computed;
 };
-
-Work all_computed(Work work) {
-    work.computed_busiest_rank = work.pixels_busiest_rank;
-    work.computed_all_ranks = work.pixels_all_ranks;
-    return work;
-}
 
 Work carried_work(const Point& point) {
     const BandPixels pixels = band_pixels(point);
-    return all_computed({tile_grid(point).window().pixels(), pixels.busiest_rank, pixels.all_ranks});
+    return {tile_grid(point).window().pixels(), pixels.all_ranks, {pixels.busiest_rank, pixels.all_ranks}};
 }
 
 /// Every pixel once.
 Work exchanged_work(const Point& point) {
     const TileGrid grid = tile_grid(point);
-    const int64_t busiest = slab_rows(point).end * grid.padded().w;
-    return all_computed(
-        {grid.window().pixels(), static_cast<double>(busiest), static_cast<double>(grid.padded().pixels())});
+    const auto busiest = static_cast<double>(slab_rows(point).end * grid.padded().w);
+    const auto all = static_cast<double>(grid.padded().pixels());
+    return {grid.window().pixels(), all, {busiest, all}};
 }
 
 /// The arithmetic of runs of windows, in pixels.
@@ -57,8 +53,8 @@ double with_padding(const Point& point, const Range& windows, const PixelsOf& pi
     return repeated == 0 ? pixels : pixels + static_cast<double>(repeated) * pixels_of({windows.end - 1, windows.end});
 }
 
-/// Of the busiest rank and of all ranks. With schedule dynamic, of equally fast ranks.
-std::pair<double, double> sums_over_ranks(const Point& point, const TileGrid& grid, const PixelsOf& pixels_of) {
+/// With schedule dynamic, of equally fast ranks.
+Sums sums_over_ranks(const Point& point, const TileGrid& grid, const PixelsOf& pixels_of) {
     const int64_t windows = grid.num_windows(), batch = *point.batch;
     if (point.settings.schedule == config::Schedule::dynamic) {
         const double all = with_padding(point, {0, windows}, pixels_of);
@@ -77,12 +73,9 @@ std::pair<double, double> sums_over_ranks(const Point& point, const TileGrid& gr
     return {busiest, all};
 }
 
-Work crop(Work work, const Point& point, const TileGrid& grid) {
+Sums cropped_sums(const Point& point, const TileGrid& grid) {
     const CroppedPixels cropped(point);
-    const auto [busiest, all] = sums_over_ranks(point, grid, [&](const Range& windows) { return cropped.of(windows); });
-    work.computed_busiest_rank = busiest;
-    work.computed_all_ranks = all;
-    return work;
+    return sums_over_ranks(point, grid, [&](const Range& windows) { return cropped.of(windows); });
 }
 
 Work tiles_work(const Point& point) {
@@ -90,11 +83,10 @@ Work tiles_work(const Point& point) {
     if (is_exchanged(point)) return exchanged_work(point);
     const TileGrid grid = tile_grid(point);
     const int64_t window_pixels = grid.window().pixels();
-    const auto [busiest, all] = sums_over_ranks(point, grid, [&](const Range& windows) {
+    const Sums whole = sums_over_ranks(point, grid, [&](const Range& windows) {
         return static_cast<double>(windows.size()) * static_cast<double>(window_pixels);
     });
-    const Work work = all_computed({*point.batch * window_pixels, busiest, all});
-    return is_cropped(point) ? crop(work, point, grid) : work;
+    return {*point.batch * window_pixels, whole.all_ranks, is_cropped(point) ? cropped_sums(point, grid) : whole};
 }
 
 double peak_in_bands(double weights, const Point& point) {
@@ -115,10 +107,11 @@ Work whole_work(const Point& point) {
     for (const auto& call : whole_image_calls(point.facts(), point.source.extent, settings.odd_shape)) {
         const int64_t pixels = call.window.extent.pixels();
         work.pixels_per_forward = std::max(work.pixels_per_forward, pixels);
-        work.pixels_busiest_rank += static_cast<double>(pixels);
+        work.computed.busiest_rank += static_cast<double>(pixels);
     }
-    work.pixels_all_ranks = work.pixels_busiest_rank * (settings.replicate ? point.num_ranks : 1);
-    return all_computed(work);
+    work.processed = work.computed.busiest_rank * (settings.replicate ? point.num_ranks : 1);
+    work.computed.all_ranks = work.processed;
+    return work;
 }
 
 Work work_of(const Point& point) {
@@ -211,7 +204,7 @@ int64_t calls_of_busiest_rank(const Point& point) {
     return ceil_div(most, *point.batch);
 }
 
-double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }
+double processed_pixels(const Point& point) { return work_of(point).processed; }
 
 double input_pixels(const Point& point) {
     if (!is_in_bands(point)) return processed_pixels(point);
@@ -222,7 +215,7 @@ double input_pixels(const Point& point) {
     return static_cast<double>(rows * std::ssize(grid.columns()) * grid.window().w);
 }
 
-double computed_pixels(const Point& point) { return work_of(point).computed_all_ranks; }
+double computed_pixels(const Point& point) { return work_of(point).computed.all_ranks; }
 
 double processed_per_useful(const Point& point) {
     if (!point.batch && point.settings.workload == config::Workload::tiles)
@@ -252,8 +245,8 @@ std::optional<Prediction> predict(const Point& point) {
         peak = parts.peak(work.pixels_per_forward, batches_in_flight(point));
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
                       .peak_mib = has_own_process(point.settings.engine) ? 0 : peak / kMiB,
-                      .flop = flop_per_pixel * work.computed_all_ranks,
-                      .flop_busiest_rank = flop_per_pixel * work.computed_busiest_rank};
+                      .flop = flop_per_pixel * work.computed.all_ranks,
+                      .flop_busiest_rank = flop_per_pixel * work.computed.busiest_rank};
 }
 
 bool is_beyond_memory(double image_bytes, int64_t free_bytes) {

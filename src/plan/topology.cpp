@@ -83,7 +83,7 @@ std::string binding_of(const Topology& topology, const std::vector<int>& members
 std::vector<std::vector<int>> shared_devices(const Topology& topology) {
     std::map<std::pair<std::string, std::string>, std::vector<int>> users;
     for (const RankPlace& place : topology.ranks) {
-        const std::string& id = place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid;
+        const std::string& id = place.device_id();
         if (place.device.is_cuda() && !id.empty()) users[{place.host, id}].push_back(place.rank);
     }
     std::vector<std::vector<int>> shared;

@@ -27,6 +27,9 @@ struct RankPlace {
     int64_t memory_bytes = 0;      // memory of the device
     int64_t free_host_bytes = 0;   // memory that the host has left at the start; 0: unknown
     bool multiplies_bf16 = false;  // its processor, as engine native needs it
+
+    /// Names the device among those of its host: the bus id where the uuid is unknown. Empty on the CPU.
+    [[nodiscard]] const std::string& device_id() const { return device_uuid.empty() ? pci_bus_id : device_uuid; }
 };
 
 struct Topology {

@@ -29,12 +29,17 @@ void fields(V& v, P& place) {
     v("multiplies_bf16", unwritten(place.multiplies_bf16));
 }
 
+/// The sources and options of a build.
+struct Build {
+    std::string version, git_sha;
+    bool git_dirty = false;
+    std::string compiler, build_type;
+};
+
 /// The facts that another person needs to check a figure.
-struct Environment {
+struct Environment : Build {
     std::string started_at;  // UTC, ISO 8601
     std::string command_line;
-    std::string version, git_sha, compiler, build_type;
-    bool git_dirty = false;
     struct Library {
         std::string name, header, loaded;
     };

@@ -1,5 +1,4 @@
 // Denoises one image on one rank without MPI, with the pipeline that the program measures.
-#include "base/engine_support.hpp"
 #include "base/noise_level.hpp"
 #include "device/processors.hpp"
 #include "engine/engines.hpp"
@@ -74,33 +73,6 @@ plan::Point make_point(const FloatImageView& image, const engine::Weights& weigh
     return point;
 }
 
-engine::EngineOptions engine_options(const plan::Point& point, const DenoiseOptions& options) {
-    engine::EngineOptions engine;
-    engine.engine = point.settings.engine;
-    engine.device = options.device;
-    engine.precision = options.precision;
-    engine.layout = point.settings.layout;
-    engine.threads = options.threads > 0 ? options.threads : static_cast<int>(device::affinity().size());
-    engine.cudnn_benchmark = point.settings.cudnn_benchmark;
-    engine.fusion = plan::is_fused(point);
-    return engine;
-}
-
-/// Writes the cores to their positions in the returned image.
-class DenoisedImage final : public run::CoreSink {
-  public:
-    explicit DenoisedImage(const run::Slab& slab) : slab_(slab) {}
-    [[nodiscard]] Extent extent() const override { return slab_.image; }
-    [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
-    [[nodiscard]] run::Slab map(const Rect& /*core*/) override { return slab_; }
-    void commit(const Rect& /*core*/) override {}
-    [[nodiscard]] bool is_in_memory() const override { return true; }
-    [[nodiscard]] image::Image read(const Rect& /*part*/) override { throw Error("a denoised image is not read back"); }
-
-  private:
-    run::Slab slab_;
-};
-
 run::Slab slab_of(float* values, const FloatImageView& image) {
     return {dense_view(reinterpret_cast<std::byte*>(values), image.extent, image.channels, DType::f32), image.extent};
 }
@@ -113,18 +85,17 @@ FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
     const plan::Point point = make_point(image, weights, options);
     const run::Work work = run::make_work(point, 0);
     device::select_device(options.device);
-    const engine::EngineOptions engine = engine_options(point, options);
-    const auto denoiser = engine::make_denoiser(weights, engine);
-    const config::PointSettings& settings = point.settings;
-    const auto pipeline = run::make_pipeline(*denoiser, work,
-                                             {options.device, storage_of(settings.engine, settings.dtype),
-                                              settings.layout, run::conversion_for(point, weights), settings.slots,
-                                              settings.overlap, run::copy_threads_of(options.device, engine.threads)},
-                                             image.channels, DType::f32);
+    const plan::RankPlace place{
+        .device = options.device,
+        .threads = options.threads > 0 ? options.threads : static_cast<int>(device::affinity().size())};
+    const auto denoiser = engine::make_denoiser(weights, run::engine_options(point, place));
+    const auto pipeline =
+        run::make_pipeline(*denoiser, work, run::pipeline_options(point, place, run::conversion_for(point, weights)),
+                           image.channels, DType::f32);
     FloatImage denoised{std::vector<float>(static_cast<size_t>(image.extent.pixels() * image.channels)), image.extent,
                         image.channels};
     run::MemoryWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read
-    DenoisedImage output(slab_of(denoised.values.data(), image));
+    run::MemorySink output(slab_of(denoised.values.data(), image));
     run::BatchQueue batches(work.batches());
     batches.begin_pass();
     run::PassLog log;

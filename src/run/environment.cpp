@@ -2,7 +2,6 @@
 
 #include "comm/metric_reduction.hpp"
 #include "run/agreement.hpp"
-#include "run/build_info.hpp"
 
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
@@ -89,15 +88,9 @@ Libraries library_versions() {
 }
 
 record::Environment describe_environment(const plan::Topology& topology, int argc, const char* const* argv) {
-    const BuildInfo& build = build_info();
-    record::Environment environment;
+    record::Environment environment{build_info()};
     environment.started_at = utc_now();
     environment.command_line = fmt::format("{}", fmt::join(argv, argv + argc, " "));
-    environment.version = build.version;
-    environment.git_sha = build.git_sha;
-    environment.git_dirty = build.git_dirty;
-    environment.compiler = build.compiler;
-    environment.build_type = build.build_type;
     environment.libraries = library_versions();
     for (const char* name : kVariables)
         if (const char* value = std::getenv(name)) environment.variables.emplace_back(name, value);
@@ -108,7 +101,7 @@ record::Environment describe_environment(const plan::Topology& topology, int arg
 }
 
 std::string version_text() {
-    const BuildInfo& build = build_info();
+    const record::Build& build = build_info();
     return "patchbench " + build.version + " (git " + build.git_sha + (build.git_dirty ? ", modified" : "") + ", " +
            build.compiler + ", " + build.build_type + ")";
 }

@@ -6,6 +6,9 @@
 
 namespace pb::run {
 
+/// This build. cmake/BuildInfo.cmake generates the definition.
+[[nodiscard]] const record::Build& build_info();
+
 /// Returns the environment of this rank with the topology of all ranks. Not collective.
 [[nodiscard]] record::Environment describe_environment(const plan::Topology& topology, int argc,
                                                        const char* const* argv);

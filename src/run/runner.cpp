@@ -11,7 +11,6 @@
 #include "run/agreement.hpp"
 #include "run/point/batch_search.hpp"
 #include "run/point/point_options.hpp"
-#include "run/point/profile_layers.hpp"
 #include "run/point/repetitions.hpp"
 #include "run/point/runner_impl.hpp"
 #include "run/point/settle.hpp"
@@ -25,19 +24,11 @@ namespace pb::run {
 
 namespace {
 
-record::PointTrace skipped(const plan::Point& point, const std::string& why) {
+record::PointTrace not_run(const plan::Point& point, record::PointStatus status, std::string reason) {
     record::PointTrace trace;
     trace.point = point;
-    trace.status = record::PointStatus::skipped;
-    trace.reason = "the run was interrupted before this point (" + why + ")";
-    return trace;
-}
-
-record::PointTrace refused(const plan::Point& point) {
-    record::PointTrace trace;
-    trace.point = point;
-    trace.status = record::PointStatus::refused;
-    trace.reason = point.refusal;
+    trace.status = status;
+    trace.reason = std::move(reason);
     return trace;
 }
 
@@ -62,9 +53,7 @@ void note_range(const ImageSource& source, plan::Point& point) {
     if (source.map() == nullptr ||
         config::parse_range(point.settings.image.range).kind != config::RangeChoice::Kind::automatic)
         return;
-    const image::SampleRange& range = source.map()->range();
-    point.notes.push_back("image.range = auto is " + config::format_setting(range.low) + ":" +
-                          config::format_setting(range.high));
+    point.notes.push_back("image.range = auto is " + range_setting(source.map()->range()));
 }
 
 }  // namespace
@@ -74,9 +63,12 @@ void run_plan(const plan::Plan& plan, Runner& runner, const OutputNames& outputs
     for (const plan::Point& point : plan.points) {
         if (!interrupted) interrupted = runner.find_interruption();
         if (!point.refusal.empty())
-            sink(refused(point));
+            sink(not_run(point, record::PointStatus::refused, point.refusal));
+        else if (interrupted)
+            sink(not_run(point, record::PointStatus::skipped,
+                         "the run was interrupted before this point (" + *interrupted + ")"));
         else
-            sink(interrupted ? skipped(point, *interrupted) : runner.run(point, outputs(point)));
+            sink(runner.run(point, outputs(point)));
     }
 }
 
@@ -189,7 +181,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     trace.load_s = slowest_s[0];
     trace.prepare_s = slowest_s[1];
     share.batches().report_to(listener);
-    run_repetitions(team, teams.topology(), *pipeline, share, trace);
+    run_repetitions(team, teams.topology(), *pipeline, share, trace, denoiser.get());
     profile_layers(team, *pipeline, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }
@@ -251,9 +243,7 @@ void Runner::bound_searches(const std::filesystem::path& cache) { impl_->typical
 void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
 void Runner::bound_verification(double share) { impl_->check_budget.emplace(share); }
 
-std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
-    return impl_->weights.shape_of(settings, channels);
-}
+plan::NetworkLookup Runner::network_lookup() { return impl_->weights.lookup(); }
 
 std::optional<std::string> Runner::find_interruption() const {
     const std::string mine = comm::interruption();

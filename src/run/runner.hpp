@@ -94,9 +94,8 @@ class Runner {
     void drop_images();
     [[nodiscard]] int64_t num_waiting() const;
 
-    /// `WeightsCache::shape_of` for the plan; the weights are kept for the run. Not collective.
-    [[nodiscard]] std::optional<network::NetworkShape> shape_of(const config::PointSettings& settings,
-                                                                int64_t channels);
+    /// `WeightsCache::lookup` for the plan; the weights are kept for the run. Calls of it are not collective.
+    [[nodiscard]] plan::NetworkLookup network_lookup();
 
     /// Returns what interrupted the run on any rank ("rank 0@host: SIGTERM came"). Collective; the same on all ranks.
     [[nodiscard]] std::optional<std::string> find_interruption() const;

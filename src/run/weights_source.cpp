@@ -77,8 +77,11 @@ std::optional<fs::path> find_default_weights(network::NetworkKind network, int64
     return std::nullopt;
 }
 
-engine::Weights find_weights(network::NetworkKind network, const std::string& setting,
-                             std::optional<int64_t> channels) {
+engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels) {
+    if (settings.network.is_brought())
+        return engine::brought_network(settings.network.file, settings.network.card.value());
+    const network::NetworkKind network = settings.network.kind;
+    const std::string& setting = settings.weights;
     if (setting.starts_with(kSeedPrefix))
         return engine::make_seeded_weights(network, channels.value_or(kColour), parse_seed(setting));
     const fs::path file = setting == "default" ? default_file(network, channels.value_or(kColour)) : fs::path(setting);
@@ -93,10 +96,8 @@ engine::Weights find_weights(network::NetworkKind network, const std::string& se
     return weights;
 }
 
-engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels) {
-    const config::NetworkSetting& network = settings.network;
-    if (network.is_brought()) return engine::brought_network(network.file, network.card.value());
-    return find_weights(network.kind, settings.weights, channels);
+std::string weights_key(const config::PointSettings& settings, int64_t channels) {
+    return fmt::format("{}\n{}\n{}", config::format_setting(settings.network), settings.weights, channels);
 }
 
 std::vector<fs::path> weights_files(const config::PointSettings& settings) {
@@ -133,8 +134,7 @@ namespace {
 
 /// The same for the same weights in the same version of their file.
 std::string key_of(const config::PointSettings& settings, int64_t channels) {
-    std::string key = fmt::format("{}\n{}\n{}\n{}", config::format_setting(settings.network), settings.weights,
-                                  channels, config::format_setting(settings.trained_sigma));
+    std::string key = weights_key(settings, channels) + "\n" + config::format_setting(settings.trained_sigma);
     // A file that was replaced since holds other weights. Those in `models` stay as they are.
     if (settings.network.is_brought() || settings.weights != "default")
         for (const fs::path& file : weights_files(settings)) key += "\n" + file_version(file);

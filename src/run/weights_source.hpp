@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "plan/plan.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -24,11 +25,10 @@ namespace pb::run {
 /// Throws UsageError that says where to find weights. `channels` is the image's: seeded weights are made for it, and a
 /// file must fit it. Without `channels`, a file for any number of channels is accepted, and seeded weights are made for
 /// colour images. A file whose sha256 is in the model card gets the card's sigma_train.
-[[nodiscard]] engine::Weights find_weights(network::NetworkKind network, const std::string& setting,
-                                           std::optional<int64_t> channels);
-
-/// The same for the settings of a point, whose network may be a file that the user brings.
 [[nodiscard]] engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels);
+
+/// Tells weights apart, as far as settings do.
+[[nodiscard]] std::string weights_key(const config::PointSettings& settings, int64_t channels);
 
 /// The files that the weights of a point may come from: none for seeds, those for gray and colour images for `default`,
 /// for an ONNX model those beside it, too. Throws UsageError where such a model cannot be read.
@@ -52,6 +52,10 @@ class WeightsCache {
     /// be read; `find` then reports the error.
     [[nodiscard]] std::optional<network::NetworkShape> shape_of(const config::PointSettings& settings,
                                                                 int64_t channels);
+    /// `shape_of` for a plan; the cache must outlive it.
+    [[nodiscard]] plan::NetworkLookup lookup() {
+        return [this](const auto& settings, int64_t channels) { return shape_of(settings, channels); };
+    }
     /// `sha256_of_values` of the last weights, from which the networks on this rank were built.
     [[nodiscard]] const std::string& digest() const { return kept_.back().digest; }
     /// The same of weights that were found earlier.

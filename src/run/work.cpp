@@ -192,23 +192,9 @@ std::vector<Rect> rects_of_windows(const plan::Point& point, const std::vector<R
     return rects;
 }
 
-namespace {
-
-/// The work of every rank that has its own share. With schedule dynamic all ranks share one.
-std::vector<Work> shares_of(const plan::Point& point) {
-    std::vector<Work> shares;
-    const int num_shares = point.settings.schedule == config::Schedule::dynamic ? 1 : point.num_ranks;
-    shares.reserve(static_cast<size_t>(num_shares));
-    for (int rank = 0; rank < num_shares; ++rank) shares.push_back(make_work(point, rank));
-    return shares;
-}
-
-}  // namespace
-
 int64_t num_patches(const plan::Point& point) {
-    int64_t patches = 0;
-    for (const Work& work : shares_of(point)) patches += work.patches_in(work.windows);
-    return patches;
+    if (point.settings.workload == config::Workload::tiles) return plan::tile_grid(point).num_patches();
+    return point.settings.replicate ? point.num_ranks : 1;  // one image is one patch
 }
 
 }  // namespace pb::run

@@ -29,7 +29,7 @@ class DifferenceOfBytes : public testing::Test {
         scene.channels = 1;
         source_ = std::make_unique<ImageSource>(scene);
         slab_ = slab_of({0, 0, kExtent}, kExtent, 1, DType::u8, memory_);
-        sink_ = std::make_unique<MemorySink>(slab_, *source_);
+        sink_ = std::make_unique<MemorySink>(slab_, source_.get());
     }
 
     static image::Image repeated(const Pair& samples, int64_t width) {
@@ -65,7 +65,7 @@ TEST(Difference, SaysWhereItIsLargest) {
     std::fill_n(expected.as<float>(), kWhole.pixels(), 0.5F);
     std::ranges::copy(expected.bytes(), memory.begin());
     reinterpret_cast<float*>(memory.data())[5] = 0.75F;
-    MemorySink sink(slab, source);
+    MemorySink sink(slab, &source);
     const auto noisy = [&] { return image::Image(kWhole, 1, DType::f32); };
     const Difference found = find_difference(sink, {{0, 0, kWhole}, expected, noisy}, {kPrecision, 1, 0, 0});
     EXPECT_EQ(found.row, 1);

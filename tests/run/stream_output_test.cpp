@@ -78,7 +78,7 @@ class StreamOutput : public testing::Test {
         std::vector<std::byte> window(static_cast<size_t>(work.window.pixels()) * sizeof(float));
         for (int64_t index = work.windows.begin; index < work.windows.end; ++index) {
             const plan::Tile tile = work.tile(index);
-            cut_window(windows, tile.window, window.data());
+            cut_window(windows.read(tile.window), tile.window, window.data());
             write_core(window.data(), tile, 0, output);
         }
         return output.counts();

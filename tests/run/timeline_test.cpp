@@ -26,15 +26,21 @@ struct Hosts {
         team.ranks = world.split(0, world.rank());
         for (int rank = 0; rank < world.size(); ++rank) team.members.push_back(rank);
     }
+    /// The team, placed on the nodes of the topology.
+    const Team& placed() {
+        team.place = topology.place_of(team.members[static_cast<size_t>(team.ranks.rank())]);
+        place_team(topology, team);
+        return team;
+    }
     plan::Topology topology;
     Team team;
 };
 
 TEST(ClockOffset, IsFoundWithinItsOwnBound) {
-    const Hosts hosts;
+    Hosts hosts;
     const int rank = hosts.team.ranks.rank();
     const double skew_s = kSkewS * node_of(rank);
-    const auto found = measure_clock_offset(hosts.team, hosts.topology, [=] { return monotonic_seconds() + skew_s; });
+    const auto found = measure_clock_offset(hosts.placed(), [=] { return monotonic_seconds() + skew_s; });
     EXPECT_NEAR(found.offset_s, skew_s, found.error_s);
     EXPECT_EQ(found.error_s > 0, node_of(rank) > 0);
     EXPECT_EQ(hosts.team.node.max(found.offset_s), found.offset_s) << "the ranks of a host share a clock";
@@ -47,21 +53,20 @@ TEST(ClockOffset, IsThatOfTheHostsOfTheRanksThatTakePart) {
         hosts.team.members[static_cast<size_t>(place)] = num_ranks - 1 - place;
     for (auto& place : hosts.topology.ranks) place.node = node_of(num_ranks - 1 - place.rank);
     const double skew_s = kSkewS * node_of(rank);
-    const auto found = measure_clock_offset(hosts.team, hosts.topology, [=] { return monotonic_seconds() + skew_s; });
+    const auto found = measure_clock_offset(hosts.placed(), [=] { return monotonic_seconds() + skew_s; });
     EXPECT_NEAR(found.offset_s, skew_s, found.error_s);
 }
 
 TEST(GatherTimeline, StartsWhenTheFirstRankLeftTheBarrier) {
-    const Hosts hosts;
+    Hosts hosts;
     const comm::Communicator& ranks = hosts.team.ranks;
     const int rank = ranks.rank();
     SpanLog log(2);
     const double begin_s = 1000.0 - rank;  // the last rank was the first to leave
     for (int i = 0; i <= rank; ++i) log.add({record::Stage::forward, i, begin_s + i, begin_s + i + 0.5});
     std::vector<record::RankTrace> traces(static_cast<size_t>(ranks.size()));
-    plan::Topology one_host = hosts.topology;
-    for (auto& place : one_host.ranks) place.node = 0;
-    gather_timeline(hosts.team, one_host, {log, begin_s, true}, traces);
+    for (auto& place : hosts.topology.ranks) place.node = 0;
+    gather_timeline(hosts.placed(), {log, begin_s, true}, traces);
     if (!ranks.is_root()) return;
     for (int r = 0; r < ranks.size(); ++r) {
         const record::Timeline& timeline = traces[static_cast<size_t>(r)].timeline;

@@ -438,9 +438,7 @@ TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) 
         settings.halo = {config::HaloSetting::Kind::exact, 0};
         Runner runner(world_, topology_, study_);
         const plan::Point point =
-            plan::make_plan({study_, {settings}, ""}, topology_, source_facts, [&](const auto& each, int64_t channels) {
-                return runner.shape_of(each, channels);
-            }).points.front();
+            plan::make_plan({study_, {settings}, ""}, topology_, source_facts, runner.network_lookup()).points.front();
         EXPECT_EQ(point.relative, shape);
         EXPECT_EQ(point.halo, network::network_facts(shape).exact_halo);
         const record::PointTrace trace = runner.run(point, {});

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace pb::app {
 
 namespace {
@@ -59,28 +61,6 @@ VerifyChoice parse_verify(const std::string& text) {
     return {.windows = windows, .is_bounded = false};
 }
 
-void add_verify(CLI::App& command, VerifyChoice& verify) {
-    const auto set = [&verify](const std::string& text) { verify = parse_verify(text); };
-    command
-        .add_option_function<std::string>(
-            "--verify", set,
-            "windows of each image that are computed again and compared; auto: one of the first image, and of others "
-            "as long as this takes at most 3 % of the network's work; 0: no checks at all, as none (default: auto)")
-        ->type_name("N | auto | all | none")
-        ->check(readable(parse_verify));
-}
-
-void add_compress(CLI::App& command, std::optional<image::Compression>& compression) {
-    const auto set = [&compression](const std::string& text) { compression = parse_compression(text); };
-    command
-        .add_option_function<std::string>(
-            "--compress", set,
-            "tiles of a TIFF, in a second pass by one rank; auto: as the input, where the output is held in memory "
-            "(default: auto)")
-        ->type_name(names_of<image::Compression>() + " | auto")
-        ->check(readable(parse_compression));
-}
-
 /// Whether denoise --config takes this key. It takes what samples mean, and not which image it is: another one is
 /// denoised.
 bool is_taken(std::string_view key) {
@@ -116,6 +96,29 @@ config::PointSettings denoise_defaults() {
 std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments) {
     if (arguments.sigma == "auto") return std::nullopt;
     return parse_sigma(arguments.sigma, !arguments.settings.image.range.empty());
+}
+
+std::vector<int64_t> parse_pages(const std::string& text) {
+    constexpr int64_t kMostPages = int64_t{1} << 20U;  // of libtiff
+    std::vector<int64_t> pages;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (text != "all") {
+        int64_t first = -1, last = -1;
+        at = std::from_chars(at, end, first).ptr;
+        last = first;
+        if (at != end && *at == '-') {
+            last = -1;
+            at = std::from_chars(at + 1, end, last).ptr;
+        }
+        const bool ascends = pages.empty() || first > pages.back();
+        if (first < 0 || last < first || last >= kMostPages || !ascends || (at != end && *at != ','))
+            throw UsageError("--pages " + text + ": must be page numbers from 0 in ascending order, as 0-9,20, or all");
+        for (int64_t page = first; page <= last; ++page) pages.push_back(page);
+        if (at == end) break;
+        ++at;
+    }
+    return pages;
 }
 
 DenoisePaths paths_from(const DenoiseArguments& arguments) {
@@ -191,8 +194,16 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
             "pages of a TIFF stack (z, t, channels) to denoise, from 0; with some pages, the description of the "
             "stack is not kept (default: all)")
         ->type_name("N,N-N,.. | all");
-    add_compress(command, a.compression);
-    add_verify(command, a.verify);
+    add_read(command, "--compress", a.compression,
+             "tiles of a TIFF, in a second pass by one rank; auto: as the input, where the output is held in memory "
+             "(default: auto)",
+             parse_compression)
+        ->type_name(names_of<image::Compression>() + " | auto");
+    add_read(command, "--verify", a.verify,
+             "windows of each image that are computed again and compared; auto: one of the first image, and of others "
+             "as long as this takes at most 3 % of the network's work; 0: no checks at all, as none (default: auto)",
+             parse_verify)
+        ->type_name("N | auto | all | none");
     command.add_flag("--no-cache", a.no_cache,
                      "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");

@@ -1,6 +1,7 @@
 // Declares the command-line options of `denoise` and the point settings that follow from them.
 #pragma once
 
+#include "app/commands.hpp"
 #include "app/denoise/inputs.hpp"
 #include "app/denoise/noise_level.hpp"
 #include "config/settings.hpp"
@@ -10,10 +11,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
-class App;
-}
 
 namespace pb::app {
 
@@ -55,6 +52,8 @@ void take_config(const CLI::App& command, DenoiseArguments& arguments);
 /// option.
 [[nodiscard]] config::PointSettings settings_from(const DenoiseArguments& arguments);
 [[nodiscard]] DenoisePaths paths_from(const DenoiseArguments& arguments);
+/// Reads "0-9,20": page numbers from 0, ascending. "all": no numbers. Throws UsageError that names the option.
+[[nodiscard]] std::vector<int64_t> parse_pages(const std::string& text);
 /// Returns nothing for "auto". Throws UsageError as settings_from does.
 [[nodiscard]] std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments);
 

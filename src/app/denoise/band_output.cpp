@@ -15,9 +15,9 @@ namespace {
 int64_t channels_of_weights(const config::PointSettings& settings) {
     if (settings.network.card) return settings.network.card->channels;
     try {
-        return run::find_weights(settings.network, settings.weights, 3).channels();
+        return run::find_weights(settings, 3).channels();
     } catch (const UsageError&) {
-        return run::find_weights(settings.network, settings.weights, 1).channels();
+        return run::find_weights(settings, 1).channels();
     }
 }
 

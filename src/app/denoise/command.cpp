@@ -4,20 +4,23 @@
 #include "app/commands.hpp"
 #include "app/denoise/arguments.hpp"
 #include "app/denoise/images.hpp"
-#include "app/denoise/launch.hpp"
 #include "app/denoise/progress.hpp"
 #include "app/denoise/results.hpp"
-#include "app/denoise/stack.hpp"
 #include "app/session.hpp"
 #include "app/terminal.hpp"
+#include "plan/image_sharing.hpp"
+#include "plan/plan.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
+#include "run/pipeline/batch_queue.hpp"
+#include "run/point/engine_cache.hpp"
 #include "run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -26,6 +29,78 @@
 namespace pb::app {
 
 namespace {
+
+/// The images of one launch, and the ranks that work on them.
+struct DenoiseLaunch {
+    const DenoiseArguments& arguments;
+    const comm::Communicator& world;
+    const plan::Topology& topology;
+    const std::vector<DenoiseJob>& jobs;
+    bool single = false;  // one image was named: what is wrong with it ends the program
+    plan::ImageSharing sharing;
+    std::shared_ptr<engine::SharedBlocks> blocks;  // of the ranks of each node
+};
+
+/// Decides how the images are shared out. The root prints it. Collective.
+DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communicator& world,
+                          const plan::Topology& topology, const std::vector<DenoiseJob>& jobs, bool single) {
+    DenoiseLaunch launch{arguments,
+                         world,
+                         topology,
+                         jobs,
+                         single,
+                         plan::share_images(input_bytes(world, jobs), world.size()),
+                         run::make_shared_blocks(world, topology)};
+    const std::string line = plan::sharing_line(launch.sharing, world.size());
+    if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
+    return launch;
+}
+
+Group make_group(const DenoiseLaunch& launch, bool apart) {
+    const int rank = launch.world.rank();
+    Group group{launch.world.split(apart ? rank : 0, rank), launch.topology, launch.blocks};
+    if (!apart) return group;
+    const plan::RankPlace& place = launch.topology.place_of(rank);
+    group.topology.num_apart =
+        static_cast<int>(std::ranges::count(launch.topology.ranks, place.node, &plan::RankPlace::node));
+    group.topology.ranks = {place};
+    group.topology.ranks.front().rank = 0;
+    return group;
+}
+
+/// Ranks on several nodes ask early: the answer may take as long as an image of the root
+/// (comm/shared/shared_counter.hpp).
+run::BatchQueue make_queue(const DenoiseLaunch& launch) {
+    std::vector<Range> numbers = plan::cut_batches({0, std::ssize(launch.sharing.apart)}, 1);
+    if (launch.world.size() == 1) return run::BatchQueue(std::move(numbers));
+    return {std::move(numbers), launch.world, launch.topology.num_nodes() > 1};
+}
+
+/// Gives each image that all ranks work on to all ranks: calls `work(job, number)` with the index of the image and its
+/// number of all, from 1; it returns false after a signal. Collective.
+template <class Work>
+void work_together(const DenoiseLaunch& launch, Denoise& denoise, const Work& work) {
+    int64_t number = 0;
+    for (const size_t job : launch.sharing.together)
+        if (!work(job, ++number)) break;
+    denoise.finish();
+}
+
+/// Gives each of the other images to one rank, the one that is free first. Returns when all ranks are done. Collective,
+/// but not `work`, which must not throw if there are several ranks.
+template <class Work>
+void work_apart(const DenoiseLaunch& launch, Denoise& denoise, const Work& work) {
+    run::BatchQueue queue = make_queue(launch);
+    queue.begin_pass();
+    const std::vector<size_t>& jobs = launch.sharing.apart;
+    bool goes_on = true;
+    // A rank that was interrupted takes what is left without working on it: then the others end, too.
+    for (auto next = queue.next(); next; next = queue.next())
+        goes_on =
+            goes_on && work(jobs[static_cast<size_t>(next->begin)], std::ssize(launch.sharing.together) + next->end);
+    denoise.finish();
+    launch.world.sleeping_barrier();  // the end of the queue waits, too, but it spins
+}
 
 /// Denoises the images that single ranks work on, or those that all ranks work on. Collective.
 void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& progress, ImageResults& results) {
@@ -36,7 +111,7 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
         if (group.ranks.is_root()) results.add(job, std::move(lines), passes);
     };
     Denoise denoise(launch.arguments, group, progress, report);
-    denoise.keep_engines(apart && count > 1);
+    if (apart && count > 1) denoise.keep_engines();
     const auto work = [&](size_t job, int64_t number) {
         if (denoise.find_interruption()) return false;
         const DenoiseJob& image = launch.jobs[job];
@@ -44,8 +119,7 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
         denoise.run(job, image, launch.single);
         return true;
     };
-    const auto finish = [&] { denoise.finish(); };
-    apart ? work_apart(launch, work, finish) : work_together(launch, work, finish);
+    apart ? work_apart(launch, denoise, work) : work_together(launch, denoise, work);
 }
 
 /// Ranks that work on images of their own compare neither images nor weights while they do: here they compare the sizes
@@ -67,7 +141,7 @@ void require_same_inputs(const comm::Communicator& world, const config::PointSet
 }
 
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
-    const comm::Communicator& world = session.world();
+    const comm::Communicator& world = session.world;
     run::require_same_software(world, run::Software::linked);
     config::PointSettings settings;
     run::together(world, [&] {
@@ -90,8 +164,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
     run::together(world, [&] { require_possible(arguments, topology); });
     if (world.is_root()) print_nodes(topology);
-    DenoiseLaunch launch = make_launch(arguments, world, topology, found.jobs);
-    launch.single = num_named == 1;
+    const DenoiseLaunch launch = make_launch(arguments, world, topology, found.jobs, num_named == 1);
     DenoiseProgress progress(world.is_root());
     ImageResults results;
     for (const bool apart : {false, true}) denoise_images(launch, apart, progress, results);

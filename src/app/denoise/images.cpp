@@ -2,7 +2,6 @@
 
 #include "app/denoise/band_output.hpp"
 #include "app/denoise/noise_level.hpp"
-#include "app/denoise/stack.hpp"
 #include "base/noise_level.hpp"
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
@@ -66,8 +65,8 @@ Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseP
     if (arguments.verify.is_bounded) runner_.bound_verification(kCheckShare);
 }
 
-void Denoise::keep_engines(bool for_images) {
-    if (for_images && settings_.memory_limit_mib == 0) runner_.keep_engines();
+void Denoise::keep_engines() {
+    if (settings_.memory_limit_mib == 0) runner_.keep_engines();
 }
 
 void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
@@ -157,47 +156,6 @@ void Denoise::run_bands(const Image& image, const run::OpenImage& file, const st
     report_(image.index, lines, passes);
 }
 
-void Denoise::run_stack(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups) {
-    ImagePasses passes;
-    const int64_t num_pages = file->num_pages();
-    runner_.finish_images();
-    keep_engines(true);
-    const auto plan_part = [&](const StackPass& part) {
-        Pass pass = plan_pass(image.job, file, part.bands, part.range);
-        progress_.expect(static_cast<double>(pass.source->extent().pixels() * num_pages),
-                         num_pages * std::max<int64_t>(std::ssize(groups), 1));
-        return pass;
-    };
-    const auto files_of = [&](const StackPass& part) {
-        return run::PointFiles{.image = image.job.output, .compression = compression_, .take = part.take};
-    };
-    const auto run_pass = [&](const StackPass& part) {
-        const Pass pass = plan_part(part);
-        const record::PointTrace trace = runner_.run(pass.point, files_of(part), pass.source.get());
-        return PassResult{trace, passes.add(trace), pass.note};
-    };
-    const auto add_page = [&](const StackPass& part, int64_t page, const PageDone& page_done) {
-        Pass pass = plan_part(part);
-        const auto done = [&passes, page_done, note = pass.note](const run::ImageOutcome& outcome) {
-            if (!outcome.user_error.empty()) throw run::AgreedError(outcome.user_error, ExitCode::usage);
-            page_done({outcome.trace, passes.add(outcome.trace, outcome.images_in_pass), note});
-        };
-        runner_.add({.point = std::move(pass.point),
-                     .files = files_of(part),
-                     .source = std::move(pass.source),
-                     .turn = [&file, page] { file->turn_to(page); },
-                     .done = done});
-    };
-    try {
-        std::string said = denoise_stack({group_.ranks, image.job, file, settings_.image, compression_, groups,
-                                          run_pass, add_page, [&] { runner_.finish_images(); }});
-        report_(image.index, std::move(said), passes);
-    } catch (...) {
-        runner_.drop_images();  // their callbacks refer to this function
-        throw;
-    }
-}
-
 /// Plans a pass. Collective.
 Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands,
                                  const std::string& range) {
@@ -219,7 +177,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& fi
         try {
             pass.point = plan::make_plan(
                              {study_, {settings}, ""}, group_.topology, [&](const auto&) { return source.facts(); },
-                             [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
+                             runner_.network_lookup())
                              .points.front();
         } catch (const plan::PointError& error) {
             throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
@@ -238,7 +196,7 @@ std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenImage& fil
         if (!searches || group_.ranks.is_root()) open();
     });
     if (!searches) return source;
-    image.range = group_.ranks.broadcast(source ? range_setting(source->map()->range()) : "");
+    image.range = group_.ranks.broadcast(source ? run::range_setting(source->map()->range()) : "");
     run::together(group_.ranks, [&] {
         if (!source) open();
     });

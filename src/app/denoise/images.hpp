@@ -1,11 +1,15 @@
 // Denoises images on the ranks of a group, one after the other or, where small ones fit together, several in one pass.
 #pragma once
 
+#include "app/denoise/arguments.hpp"
 #include "app/denoise/image_passes.hpp"
-#include "app/denoise/launch.hpp"
 #include "app/denoise/progress.hpp"
+#include "comm/communicator.hpp"
+#include "plan/topology.hpp"
 #include "run/pixels/file_samples.hpp"
 #include "run/runner.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
 
 #include <functional>
 #include <memory>
@@ -19,6 +23,13 @@ namespace pb::app {
 /// group of bands.
 using ImageReport = std::function<void(size_t job, std::string lines, const ImagePasses& passes)>;
 
+/// Ranks that work together on one image: all ranks, or a single rank.
+struct Group {
+    comm::Communicator ranks;
+    plan::Topology topology;
+    std::shared_ptr<engine::SharedBlocks> blocks;
+};
+
 /// Throws UsageError when the options fit no image on this launch, such as too many threads. Plans an image of a usual
 /// size in place of those that are still to be opened.
 void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology);
@@ -29,7 +40,7 @@ class Denoise {
     Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseProgress& progress, ImageReport report);
 
     /// Keeps engines from one image to the next, and between the pages of a stack.
-    void keep_engines(bool for_images);
+    void keep_engines();
 
     /// Denoises an image, or reads it and leaves it to wait for others that fill a batch with it. A file that cannot be
     /// read or written is reported as well, but if it is the only one, its error is thrown. Collective.
@@ -42,6 +53,8 @@ class Denoise {
     [[nodiscard]] int64_t num_waiting() const { return runner_.num_waiting(); }
 
   private:
+    friend class Stack;  // stack.cpp: an image with pages
+
     /// An image of the launch.
     struct Image {
         size_t index = 0;

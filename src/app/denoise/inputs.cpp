@@ -2,6 +2,7 @@
 
 #include "base/user_paths.hpp"
 #include "engine/network_file.hpp"
+#include "image/image_file.hpp"
 #include "run/agreement.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -11,7 +12,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -25,15 +25,6 @@ namespace pb::app {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".npy"};
-
-bool is_image_name(const fs::path& file) {
-    std::string extension = file.extension().string();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
-}
 
 bool is_hidden(const fs::path& file) { return file.filename().string().starts_with('.'); }
 
@@ -51,7 +42,7 @@ struct Found {
 void add_if_image(const fs::directory_entry& entry, const fs::path& folder, Found& found) {
     std::error_code broken_link;
     if (is_hidden(entry.path()) || entry.is_directory(broken_link)) return;
-    if (is_image_name(entry.path()) && entry.is_regular_file(broken_link))
+    if (image::is_image_name(entry.path()) && entry.is_regular_file(broken_link))
         found.images.push_back({entry.path(), entry.path().lexically_relative(folder)});
     else
         ++found.num_passed_over;
@@ -162,7 +153,7 @@ bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, 
     if (num_files == 1 && !one_folder) return false;
     if (fs::exists(output))
         throw UsageError("'" + output.string() + "' is a file, but there are several inputs: name a folder");
-    if (one_folder && !is_image_name(output)) return true;
+    if (one_folder && !image::is_image_name(output)) return true;
     throw UsageError(fmt::format(
         "'{}' is no folder, and one file cannot be the output of {}: name a folder that is there, or end its name "
         "in '/' and it is made",

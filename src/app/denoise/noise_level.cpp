@@ -35,10 +35,6 @@ double sigma_of(const NoiseLevel& level, const image::SampleRange& range) {
         level.value, range_text(range), sigma));
 }
 
-std::string range_setting(const image::SampleRange& range) {
-    return config::format_setting(range.low) + ":" + config::format_setting(range.high);
-}
-
 std::string range_text(const image::SampleRange& range) {
     return fmt::format("range {:.6g}:{:.6g}", range.low, range.high);
 }

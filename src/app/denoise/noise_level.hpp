@@ -25,8 +25,6 @@ struct NoiseLevel {
 
 /// Returns "range -300:4700, sigma 100 in its units (0.02 of it)"; `range` may be null.
 [[nodiscard]] std::string sigma_text(double sigma, const image::SampleRange* range);
-/// Formats a range as the setting image.range does.
-[[nodiscard]] std::string range_setting(const image::SampleRange& range);
 /// Returns "range -300:4700".
 [[nodiscard]] std::string range_text(const image::SampleRange& range);
 

@@ -1,5 +1,6 @@
 #include "app/denoise/progress.hpp"
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +16,6 @@
 namespace pb::app {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double kLogIntervalS = 30, kShortImageS = 1;
 constexpr double kWorthNamingS = 0.005;  // a halo that is known takes less
@@ -42,8 +41,7 @@ double process_age_s() {
 }  // namespace
 
 DenoiseProgress::DenoiseProgress(bool is_shown)
-    : process_start_(Clock::now() -
-                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(process_age_s()))),
+    : process_start_s_(monotonic_seconds() - process_age_s()),
       drawing_(kUpdateIntervalS, 0),
       logging_(kLogIntervalS, kLogIntervalS) {
     if (is_shown) line_.emplace();
@@ -114,7 +112,7 @@ std::string DenoiseProgress::closing_line(bool with_waiting) {
 }
 
 double DenoiseProgress::count_time() {
-    const double now_s = std::chrono::duration<double>(Clock::now() - process_start_).count();
+    const double now_s = monotonic_seconds() - process_start_s_;
     spent_s_[static_cast<size_t>(activity_)] += now_s - counted_until_s_;
     counted_until_s_ = now_s;
     return now_s;

@@ -6,7 +6,6 @@
 #include "run/progress.hpp"
 
 #include <array>
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -52,7 +51,7 @@ class DenoiseProgress final : public run::ProgressListener {
     run::Activity activity_ = run::Activity::start_up;
     std::array<double, run::kNumActivities> spent_s_{};
     double counted_until_s_ = 0;
-    std::chrono::steady_clock::time_point process_start_;
+    double process_start_s_;  // on the monotonic clock
 
     std::optional<TerminalLine> line_;  // none: nothing is shown
     report::Throttle drawing_, logging_;

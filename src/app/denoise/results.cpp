@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <string_view>
 #include <tuple>
@@ -84,10 +83,8 @@ std::string checks_line(const std::vector<ImageResult>& all) {
 }
 
 std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& counts) {
-    const auto count = [&](bool ImageResult::*is) {
-        return static_cast<size_t>(std::count_if(all.begin(), all.end(), std::mem_fn(is)));
-    };
-    const size_t written = count(&ImageResult::is_written), interrupted = count(&ImageResult::is_interrupted);
+    const auto written = static_cast<size_t>(std::ranges::count(all, true, &ImageResult::is_written));
+    const auto interrupted = static_cast<size_t>(std::ranges::count(all, true, &ImageResult::is_interrupted));
     const size_t named = counts.to_do + counts.kept;
     std::string line = fmt::format("{}: {} denoised, {} failed", report::counted(named, "image"), written,
                                    all.size() - written - interrupted);
@@ -110,7 +107,7 @@ bool is_better(const measure::Summary& a, const measure::Summary& b) {
 }
 
 bool is_unfinished(const std::vector<ImageResult>& all, const ImageCounts& counts) {
-    return all.size() < counts.to_do || std::any_of(all.begin(), all.end(), std::mem_fn(&ImageResult::is_interrupted));
+    return all.size() < counts.to_do || std::ranges::any_of(all, &ImageResult::is_interrupted);
 }
 
 /// Where nothing is wrong but images are missing, "RESULT: UNFINISHED  <reasons>"; where they were not to be verified,

@@ -1,7 +1,6 @@
-#include "app/denoise/stack.hpp"
-
+// Denoises a stack: its pages one after the other, each as an image, into one file.
 #include "app/denoise/band_output.hpp"
-#include "app/denoise/image_passes.hpp"
+#include "app/denoise/images.hpp"
 #include "app/denoise/noise_level.hpp"
 #include "image/stack_file.hpp"
 #include "measure/study/recommendation.hpp"
@@ -10,13 +9,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace pb::app {
 
 namespace {
+
+struct PassResult {
+    record::PointTrace trace;
+    measure::Summary summary;
+    std::string note;  // about the range of the samples
+};
 
 /// What is worth a note on some of the pages: the text for one of them, and the numbers of all.
 struct PageNote {
@@ -108,69 +115,109 @@ class StackFigures {
     double psnr_noisy_db_ = 0, psnr_denoised_db_ = 0, num_qualities_ = 0;
 };
 
+}  // namespace
+
+/// `image` and `file` must outlive it. All calls are collective over the group and throw AgreedError.
 class Stack {
   public:
-    explicit Stack(const StackJob& job) : job_(job) {
-        if (job_.band_groups.empty()) groups_ = {""};
-    }
+    Stack(Denoise& denoise, const Denoise::Image& image, const run::OpenImage& file,
+          const std::vector<std::string>& groups)
+        : denoise_(denoise),
+          ranks_(denoise.group_.ranks),
+          image_(image),
+          file_(file),
+          has_groups_(!groups.empty()),
+          groups_(has_groups_ ? groups : std::vector<std::string>{""}) {}
 
+    /// Returns the line about the stack on the root. If a page fails, no file is written and the line is about that
+    /// page. An automatic range is found for the whole stack, the noise level for each page.
     std::string run() {
-        run::together(job_.ranks, [&] { open_output(); });
+        run::together(ranks_, [&] { open_output(); });
         find_ranges();
-        const int64_t num_pages = job_.file->num_pages();
+        const int64_t num_pages = file_->num_pages();
         for (int64_t page = 0; page < num_pages && failure_.empty(); ++page) {
-            run::together(job_.ranks, [&] { job_.file->turn_to(page); });
-            job_.band_groups.empty() ? add_page(page) : run_bands();
+            run::together(ranks_, [&] { file_->turn_to(page); });
+            has_groups_ ? run_bands() : add_page(page);
         }
-        naming_page([&] { job_.finish_pages(); });
+        naming_page([&] { denoise_.runner_.finish_images(); });
         if (!failure_.empty()) return failure_;
-        run::together(job_.ranks, [&] {
+        run::together(ranks_, [&] {
             if (output_) output_->commit();
         });
-        return job_.ranks.is_root() ? figures_.line(job_.names, num_pages) : "";
+        return ranks_.is_root() ? figures_.line(image_.job, num_pages) : "";
     }
+
+    [[nodiscard]] const ImagePasses& passes() const { return passes_; }
 
   private:
     void open_output() {
-        image::check_can_save_stack(job_.file->info(), job_.names.output);
-        if (job_.ranks.is_root()) output_.emplace(*job_.file, job_.names.output, job_.compression);
+        image::check_can_save_stack(file_->info(), image_.job.output);
+        if (ranks_.is_root()) output_.emplace(*file_, image_.job.output, denoise_.compression_);
     }
 
     /// The root finds automatic ranges, because other ranks would have to decode the file for it.
     void find_ranges() {
-        const bool searches = config::parse_range(job_.image.range).kind == config::RangeChoice::Kind::automatic;
+        config::ImageSettings image = denoise_.settings_.image;
+        const bool searches = config::parse_range(image.range).kind == config::RangeChoice::Kind::automatic;
         for (const std::string& bands : groups_) {
-            std::string range = job_.image.range;
-            run::together(job_.ranks, [&] {
-                config::ImageSettings image = job_.image;
+            std::string range = image.range;
+            run::together(ranks_, [&] {
                 image.bands = bands;
-                if (searches && job_.ranks.is_root()) range = range_setting(run::range_of_pages(image, job_.file));
+                if (searches && ranks_.is_root()) range = run::range_setting(run::range_of_pages(image, file_));
             });
-            ranges_[bands] = job_.ranks.broadcast(range);
+            ranges_[bands] = ranks_.broadcast(range);
         }
     }
 
-    /// Adds the current page to the output, now or together with later pages.
+    /// Plans a pass over the current page, or over a group of its bands.
+    [[nodiscard]] Denoise::Pass plan_pass(const std::string& bands) {
+        Denoise::Pass pass = denoise_.plan_pass(image_.job, file_, bands, ranges_.at(bands));
+        const int64_t num_pages = file_->num_pages();
+        denoise_.progress_.expect(static_cast<double>(pass.source->extent().pixels() * num_pages),
+                                  num_pages * std::ssize(groups_));
+        return pass;
+    }
+
+    /// `take` receives the denoised samples on the root.
+    [[nodiscard]] run::PointFiles files_with(std::function<void(const PixelView&)> take) const {
+        return {.image = image_.job.output, .compression = denoise_.compression_, .take = std::move(take)};
+    }
+
+    /// Adds the current page to the output, now or in one pass with later pages. `save` and `done` are called in the
+    /// order of the pages, when their page is the current one again.
     void add_page(int64_t page) {
         const auto save = [this](const PixelView& denoised) {
             if (failure_.empty()) add(denoised);
         };
-        const auto done = [this](const PassResult& result) {
-            if (failure_.empty()) take(result);
-        };
-        naming_page([&] { job_.add_page({"", ranges_.at(""), save}, page, done); });
+        naming_page([&] {
+            Denoise::Pass pass = plan_pass("");
+            const auto done = [this, note = pass.note](const run::ImageOutcome& outcome) {
+                if (!outcome.user_error.empty()) throw run::AgreedError(outcome.user_error, ExitCode::usage);
+                const measure::Summary& summary = passes_.add(outcome.trace, outcome.images_in_pass);
+                if (failure_.empty()) take({outcome.trace, summary, note});
+            };
+            denoise_.runner_.add({.point = std::move(pass.point),
+                                  .files = files_with(save),
+                                  .source = std::move(pass.source),
+                                  .turn = [this, page] { file_->turn_to(page); },
+                                  .done = done});
+        });
     }
 
     /// Adds the current page, whose groups of bands are denoised one after the other.
     void run_bands() {
         std::optional<BandOutput> joined;
-        if (job_.ranks.is_root()) joined.emplace(job_.file);
+        if (ranks_.is_root()) joined.emplace(file_);
         for (const std::string& bands : groups_) {
             const auto save = [&](const PixelView& denoised) { joined.value().take(bands, denoised); };
-            naming_page([&] { take(job_.run_pass({bands, ranges_.at(bands), save})); });
+            naming_page([&] {
+                const Denoise::Pass pass = plan_pass(bands);
+                const record::PointTrace trace = denoise_.runner_.run(pass.point, files_with(save), pass.source.get());
+                take({trace, passes_.add(trace), pass.note});
+            });
             if (!failure_.empty()) return;
         }
-        run::together(job_.ranks, [&] {
+        run::together(ranks_, [&] {
             if (joined) joined->give([&](const image::ImageToSave& page) { output_.value().add(page); });
         });
     }
@@ -178,16 +225,16 @@ class Stack {
     /// Takes the figures of a pass over the current page, or the line that says why it failed.
     void take(const PassResult& result) {
         failure_ = failure_of(result);
-        if (failure_.empty()) figures_.add(result, job_.file->page_number());
+        if (failure_.empty()) figures_.add(result, file_->page_number());
     }
 
     void add(const PixelView& denoised) {
         image::Image alpha;
-        if (job_.file->info().has_alpha) alpha = job_.file->read_alpha();
-        output_.value().add({denoised, alpha.view(), &job_.file->metadata()});
+        if (file_->info().has_alpha) alpha = file_->read_alpha();
+        output_.value().add({denoised, alpha.view(), &file_->metadata()});
     }
 
-    [[nodiscard]] std::string page_text() const { return fmt::format("page {} of ", job_.file->page_number()); }
+    [[nodiscard]] std::string page_text() const { return fmt::format("page {} of ", file_->page_number()); }
 
     /// Errors of reading name the page; this names it in others, such as those of the noise level.
     template <class Step>
@@ -197,57 +244,45 @@ class Stack {
         } catch (const run::AgreedError& error) {
             const std::string text = error.what();
             const bool is_named = text.find(page_text()) != std::string::npos;
-            throw run::AgreedError(is_named ? text : page_text() + job_.names.input.string() + ": " + text,
+            throw run::AgreedError(is_named ? text : page_text() + image_.job.input.string() + ": " + text,
                                    error.code());
         }
     }
 
     /// Only the root knows whether there is an output. Returns its line on all ranks; empty: there is one.
     [[nodiscard]] std::string failure_of(const PassResult& result) const {
-        const bool failed = job_.ranks.is_root() && result.trace.output_file.empty();
-        return job_.ranks.broadcast(
-            failed ? denoise_line({page_text() + job_.names.input.string(), job_.names.output}, result.trace, {}, {})
+        const bool failed = ranks_.is_root() && result.trace.output_file.empty();
+        return ranks_.broadcast(
+            failed ? denoise_line({page_text() + image_.job.input.string(), image_.job.output}, result.trace, {}, {})
                    : "");
     }
 
-    const StackJob& job_;
-    std::vector<std::string> groups_ = job_.band_groups;
+    Denoise& denoise_;
+    const comm::Communicator& ranks_;
+    const Denoise::Image& image_;
+    const run::OpenImage& file_;
+    bool has_groups_;                  // of bands; otherwise a network takes a page as it is
+    std::vector<std::string> groups_;  // of bands; one without a name where a page is taken as it is
+    ImagePasses passes_;
     std::map<std::string, std::string> ranges_;  // by bands
     std::optional<image::StackFile> output_;     // on the root
     StackFigures figures_;
     std::string failure_;  // the line about a page that failed, on all ranks
 };
 
-}  // namespace
-
-std::vector<int64_t> parse_pages(const std::string& text) {
-    constexpr int64_t kMostPages = int64_t{1} << 20U;  // of libtiff
-    std::vector<int64_t> pages;
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (text != "all") {
-        int64_t first = -1, last = -1;
-        at = std::from_chars(at, end, first).ptr;
-        last = first;
-        if (at != end && *at == '-') {
-            last = -1;
-            at = std::from_chars(at + 1, end, last).ptr;
-        }
-        const bool ascends = pages.empty() || first > pages.back();
-        if (first < 0 || last < first || last >= kMostPages || !ascends || (at != end && *at != ','))
-            throw UsageError("--pages " + text + ": must be page numbers from 0 in ascending order, as 0-9,20, or all");
-        for (int64_t page = first; page <= last; ++page) pages.push_back(page);
-        if (at == end) break;
-        ++at;
-    }
-    return pages;
-}
-
-std::string denoise_stack(const StackJob& job) {
+void Denoise::run_stack(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups) {
+    runner_.finish_images();
+    keep_engines();
+    Stack stack(*this, image, file, groups);
     try {
-        return Stack(job).run();
+        std::string said = stack.run();
+        report_(image.index, std::move(said), stack.passes());
     } catch (const run::PointFailed& failure) {  // outside a pass, as when the disk is full at the end
+        runner_.drop_images();
         throw run::AgreedError(failure.what(), failure.code());
+    } catch (...) {
+        runner_.drop_images();  // their callbacks refer to the stack
+        throw;
     }
 }
 

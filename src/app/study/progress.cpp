@@ -12,10 +12,6 @@ namespace {
 
 constexpr size_t kMostNamed = 3;  // of the points that were not measured
 
-double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
-    return std::chrono::duration<double>(to - from).count();
-}
-
 /// The passes after which a point ends, unless its time or the width of its interval asks for more.
 int64_t planned_passes(const plan::Point& point) {
     const config::ProtocolSettings& protocol = point.settings.protocol;
@@ -36,24 +32,24 @@ Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
 
 void Progress::begin(run::Activity activity) {
     const bool is_pass = activity == run::Activity::network;
-    if (is_pass && passes_begun_++ == 0) passes_start_ = Clock::now();
+    if (is_pass && passes_begun_++ == 0) passes_start_s_ = monotonic_seconds();
     if (is_pass) part_of_pass_ = {0, 1};
     activity_ = is_pass ? fmt::format("pass {}", passes_begun_) : std::string(name_of(activity));
-    if (throttle_.is_due(seconds_between(start_, Clock::now()))) draw_bar();
+    if (throttle_.is_due(monotonic_seconds() - start_s_)) draw_bar();
 }
 
 void Progress::finish(const record::PointTrace& trace) {
-    const auto now = Clock::now();
+    const double now_s = monotonic_seconds();
     const bool measured =
         trace.status != record::PointStatus::skipped && trace.status != record::PointStatus::interrupted;
     if (measured)
-        left_.finish_next(seconds_between(point_start_, now));
+        left_.finish_next(now_s - point_start_s_);
     else
         left_.skip_next();
     std::string reason = trace.reason.empty() ? "" : ", " + without_controls(trace.reason, ' ');
     if (trace.status == record::PointStatus::interrupted && num_measured_ == 0) reason += "; " + time_of_point();
     num_measured_ += measured ? 1 : 0;
-    point_start_ = now;
+    point_start_s_ = now_s;
     ++finished_;
     planned_passes_.pop_back();
     passes_begun_ = 0;
@@ -72,15 +68,15 @@ bool Progress::is_worth_a_line(record::PointStatus status) {
 
 /// How long the current point would have taken, as far as its passes show it.
 std::string Progress::time_of_point() const {
-    const auto now = Clock::now();
+    const double now_s = monotonic_seconds();
     const auto [done, all] = part_of_pass_;
     const double passes = static_cast<double>(std::max<int64_t>(0, passes_begun_ - 1)) +
                           static_cast<double>(done) / static_cast<double>(all);
     const int64_t planned = planned_passes_.back();
     if (passes_begun_ == 0 || passes <= 0 || passes_begun_ > planned)
-        return "a point takes longer than " + report::clock_text(seconds_between(point_start_, now));
-    const double pass_s = seconds_between(passes_start_, now) / passes;
-    const double point_s = seconds_between(point_start_, passes_start_) + pass_s * static_cast<double>(planned);
+        return "a point takes longer than " + report::clock_text(now_s - point_start_s_);
+    const double pass_s = (now_s - passes_start_s_) / passes;
+    const double point_s = passes_start_s_ - point_start_s_ + pass_s * static_cast<double>(planned);
     return fmt::format(
         "this point would take about {} ({} passes of about {:.3g} s, before verification): allow more, or "
         "take a smaller image or network",
@@ -89,7 +85,7 @@ std::string Progress::time_of_point() const {
 
 std::string Progress::times(double spent_on_point_s) const {
     const auto left = left_.seconds(spent_on_point_s);
-    return report::clock_text(seconds_between(start_, Clock::now())) + " elapsed" +
+    return report::clock_text(monotonic_seconds() - start_s_) + " elapsed" +
            (left ? ", about " + report::clock_text(*left) + " left" : "");
 }
 
@@ -102,7 +98,7 @@ double Progress::part_of_study() const {
 void Progress::draw_bar() {
     if (!line_.is_on_terminal() || num_points_ == 0) return;
     const std::string figures =
-        fmt::format("{}/{}  {}{}{}", finished_, num_points_, times(seconds_between(point_start_, Clock::now())),
+        fmt::format("{}/{}  {}{}{}", finished_, num_points_, times(monotonic_seconds() - point_start_s_),
                     activity_.empty() ? "" : "; ", activity_);
     line_.draw(report::bar_line("", part_of_study(), {figures, ""}, line_.columns()));
 }

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "app/terminal.hpp"
+#include "base/stopwatch.hpp"
 #include "record/point.hpp"
 #include "report/expected_time.hpp"
 #include "report/tables/progress_text.hpp"
 #include "run/progress.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -29,8 +29,6 @@ class Progress final : public run::ProgressListener {
     void finish(const record::PointTrace& trace);
 
   private:
-    using Clock = std::chrono::steady_clock;
-
     [[nodiscard]] bool is_worth_a_line(record::PointStatus status);
     [[nodiscard]] std::string times(double spent_on_point_s) const;
     [[nodiscard]] std::string time_of_point() const;
@@ -47,8 +45,8 @@ class Progress final : public run::ProgressListener {
     TerminalLine line_;
     report::Throttle throttle_;
     report::Tenths tenths_;
-    Clock::time_point start_ = Clock::now();
-    Clock::time_point point_start_ = start_, passes_start_ = start_;
+    double start_s_ = monotonic_seconds();
+    double point_start_s_ = start_s_, passes_start_s_ = start_s_;
 };
 
 }  // namespace pb::app

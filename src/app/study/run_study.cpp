@@ -65,12 +65,6 @@ std::set<std::filesystem::path> inputs_of(const config::Config& config) {
 
 namespace {
 
-/// Tells weights apart.
-std::string weights_key(const plan::Point& point) {
-    return fmt::format("{}\n{}\n{}", config::format_setting(point.settings.network), point.settings.weights,
-                       point.source.channels);
-}
-
 bool reads_weights(const plan::Point& point) {
     return point.refusal.empty() && !plan::is_simulated(point) && !point.settings.weights.starts_with("seed:");
 }
@@ -89,7 +83,7 @@ void note_missing_weights(plan::Plan& plan, run::WeightsCache& weights) {
     std::map<std::string, std::string> obstacles;
     for (plan::Point& point : plan.points) {
         if (!reads_weights(point)) continue;
-        const auto [known, is_new] = obstacles.try_emplace(weights_key(point));
+        const auto [known, is_new] = obstacles.try_emplace(run::weights_key(point.settings, point.source.channels));
         if (is_new) known->second = weights_obstacle(point, weights);
         if (!known->second.empty())
             point.notes.push_back("planned as the published network; `run` would end: " + known->second);
@@ -103,9 +97,7 @@ plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model) {
     run::WeightsCache weights;
     plan::Topology topology = plan::make_local_topology(ranks);
     for (plan::RankPlace& place : topology.ranks) place.multiplies_bf16 = engine::native_multiplies_bf16();
-    plan::Plan plan = plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
-        return weights.shape_of(settings, channels);
-    });
+    plan::Plan plan = plan::make_plan(config, topology, run::source_facts, weights.lookup());
     note_missing_weights(plan, weights);
     return plan;
 }
@@ -129,7 +121,7 @@ config::DeviceChoice common_device(const config::Config& config) {
 void check_weights(const plan::Plan& plan) {
     std::set<std::string> seen;
     for (const plan::Point& point : plan.points) {
-        if (reads_weights(point) && seen.insert(weights_key(point)).second)
+        if (reads_weights(point) && seen.insert(run::weights_key(point.settings, point.source.channels)).second)
             (void)run::find_weights(point.settings, point.source.channels);
     }
 }
@@ -213,17 +205,13 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
         if (std::ranges::count(files, std::filesystem::path(image.path)) == 0) files.emplace_back(image.path);
         return facts;
     };
-    run::together(world, [&] {
-        plan = plan::make_plan(config, topology, facts_of, [&](const auto& settings, int64_t channels) {
-            return runner.shape_of(settings, channels);
-        });
-    });
+    run::together(world, [&] { plan = plan::make_plan(config, topology, facts_of, runner.network_lookup()); });
     run::require_same_files(world, images, files);
     return plan;
 }
 
 ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
-    const comm::Communicator& world = session.world();
+    const comm::Communicator& world = session.world;
     run::require_same_software(world, run::Software::with_torch);
     if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
     config::Config config;

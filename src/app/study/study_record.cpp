@@ -66,8 +66,7 @@ std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>
         compare(settings.image.path, trace.image_sha256);
         compare(settings.engine.file, trace.engine_sha256);
         if (trace.weights_sha256.empty()) continue;
-        auto& digest = weights[fmt::format("{} {} {}", config::format_setting(settings.network), settings.weights,
-                                           trace.point.source.channels)];
+        auto& digest = weights[run::weights_key(settings, trace.point.source.channels)];
         if (digest.empty()) digest = run::find_weights(settings, trace.point.source.channels).sha256;
         if (digest != trace.weights_sha256) {
             const std::string& file = settings.network.is_brought() ? settings.network.file : settings.weights;

@@ -148,7 +148,7 @@ void settle_network(config::PointSettings& settings, const comm::Communicator& w
 }
 
 ExitCode run_tune(TuneArguments arguments, RankSession& session) {
-    const comm::Communicator& world = session.world();
+    const comm::Communicator& world = session.world;
     run::require_same_software(world, run::Software::with_torch);
     TuneTask task;
     run::together(world, [&] { task = task_of(arguments); });

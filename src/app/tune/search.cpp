@@ -122,8 +122,8 @@ class Search {
             if (!facts_) facts_ = run::source_facts(image);
             return *facts_;
         };
-        const auto shape_of = [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); };
-        return plan::make_plan({study_, {std::move(settings)}, ""}, topology_, facts_of, shape_of).points.front();
+        return plan::make_plan({study_, {std::move(settings)}, ""}, topology_, facts_of, runner_.network_lookup())
+            .points.front();
     }
 
     /// Measures a point on a crop, and remembers how long that took. Collective.

@@ -73,9 +73,6 @@ class HostDevice final : public SlotDevice {
         return {n, n * views_.window.pixels(), watch.seconds(), std::move(steps)};
     }
 
-    [[nodiscard]] int process_id() const override { return denoiser_.process_id(); }
-    [[nodiscard]] std::optional<double> inner_call_s() const override { return denoiser_.inner_call_s(); }
-
   private:
     static BatchViews as_f32(BatchViews views) {
         views.options.values = DType::f32;

@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace pb::run {
@@ -63,10 +62,6 @@ class Pipeline {
     [[nodiscard]] virtual int64_t border_bytes() const { return 0; }
     /// `Denoiser::replay_bytes` of the pipeline's denoiser, or of its pass.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
-    /// `Denoiser::process_id` of the pipeline's denoiser.
-    [[nodiscard]] virtual int process_id() const { return 0; }
-    /// `Denoiser::inner_call_s` of the pipeline's denoiser.
-    [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }
 };
 
 /// Peak of the engine's allocator since its peaks were reset, in bytes, including the memory of captured graphs.

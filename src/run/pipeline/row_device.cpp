@@ -25,7 +25,7 @@ class HostRows final : public RowDevice {
     [[nodiscard]] void* out() const override { return out_.pointer(); }
 
     void cut(const Rect& rows, WindowSource& input) override {
-        cut_window_to_f32(input, rows, conversion_, static_cast<float*>(in_.pointer()));
+        cut_window_to_f32(input.read(rows), rows, conversion_, static_cast<float*>(in_.pointer()));
     }
 
     void send(int64_t /*rows*/, StageWatch& /*watch*/) override {}
@@ -90,7 +90,7 @@ class DeviceRows final : public RowDevice {
 
     void cut(const Rect& rows, WindowSource& input) override {
         stream_.synchronise();
-        cut_window(input, rows, pinned_in_.pointer());
+        cut_window(input.read(rows), rows, pinned_in_.pointer());
     }
 
     void send(int64_t rows, StageWatch& watch) override {

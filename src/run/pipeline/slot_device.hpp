@@ -63,9 +63,6 @@ class SlotDevice {
     /// The same call, step by step.
     [[nodiscard]] virtual ProfiledCall profiled_call(size_t /*slot*/, int64_t /*n*/) { return {}; }
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
-    [[nodiscard]] virtual int process_id() const { return 0; }
-    /// `Denoiser::inner_call_s` of the device's denoiser.
-    [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }
 };
 
 /// The loop of a pass, the same for every device. `work` must outlive it.

@@ -67,8 +67,6 @@ class SlotPipeline final : public Pipeline {
     }
 
     [[nodiscard]] int64_t replay_bytes() const override { return device_->replay_bytes(); }
-    [[nodiscard]] int process_id() const override { return device_->process_id(); }
-    [[nodiscard]] std::optional<double> inner_call_s() const override { return device_->inner_call_s(); }
 
   private:
     struct Slot {
@@ -137,9 +135,9 @@ class SlotPipeline final : public Pipeline {
         const Rect part = work_.tile(window).window;
         std::byte* const to = slot.memory.in + static_cast<size_t>(place) * traits_.window_in_bytes;
         if (traits_.fused)
-            cut_window_to_f32(input, part, conversion_of(window), reinterpret_cast<float*>(to));
+            cut_window_to_f32(input.read(part), part, conversion_of(window), reinterpret_cast<float*>(to));
         else
-            cut_window(input, part, to);
+            cut_window(input.read(part), part, to);
     }
 
     /// If the slot has a batch, waits for it and writes its cores.

@@ -3,7 +3,6 @@
 #include "record/row.hpp"
 
 #include <limits>
-#include <set>
 #include <span>
 
 namespace pb::run {
@@ -43,21 +42,11 @@ ClockOffset ask(const comm::Communicator& ranks, const std::function<double()>& 
     return best;
 }
 
-/// The first ranks of all hosts except rank 0's, in order.
-std::vector<int> askers(const Team& team, const plan::Topology& topology) {
-    std::set<int> seen{topology.place_of(team.members.front()).node};
-    std::vector<int> first;
-    for (int rank = 1; rank < team.ranks.size(); ++rank)
-        if (seen.insert(topology.place_of(team.members[static_cast<size_t>(rank)]).node).second) first.push_back(rank);
-    return first;
-}
-
 }  // namespace
 
-ClockOffset measure_clock_offset(const Team& team, const plan::Topology& topology,
-                                 const std::function<double()>& clock) {
+ClockOffset measure_clock_offset(const Team& team, const std::function<double()>& clock) {
     ClockOffset mine;
-    for (const int asker : askers(team, topology)) {
+    for (const int asker : team.first_elsewhere) {
         if (team.ranks.is_root()) answer(team.ranks, asker, clock);
         if (team.ranks.rank() == asker) mine = ask(team.ranks, clock);
     }
@@ -80,9 +69,8 @@ record::Timeline align(const LoggedPass& pass, const ClockOffset& clock, double 
 
 }  // namespace
 
-void gather_timeline(const Team& team, const plan::Topology& topology, const LoggedPass& mine,
-                     std::vector<record::RankTrace>& ranks) {
-    const ClockOffset clock = measure_clock_offset(team, topology);
+void gather_timeline(const Team& team, const LoggedPass& mine, std::vector<record::RankTrace>& ranks) {
+    const ClockOffset clock = measure_clock_offset(team);
     const double origin_s = team.ranks.min(mine.begin_s - clock.offset_s);
     const auto rows = team.ranks.gather(record::pack(align(mine, clock, origin_s)));
     for (size_t rank = 0; rank < rows.size(); ++rank)

@@ -21,7 +21,7 @@ struct ClockOffset {
 /// with the shortest round trip is used (Cristian 1989). Rank 0 answers between question and answer, so half of the
 /// round trip bounds the error even if the two directions take different times. `clock` returns this rank's time in
 /// seconds.
-[[nodiscard]] ClockOffset measure_clock_offset(const Team& team, const plan::Topology& topology,
+[[nodiscard]] ClockOffset measure_clock_offset(const Team& team,
                                                const std::function<double()>& clock = monotonic_seconds);
 
 /// A recorded pass: its spans, and the time at which this rank left the barrier before it (seconds of its own clock).
@@ -33,7 +33,6 @@ struct LoggedPass {
 
 /// Collective over the team. Aligns the clocks and writes the timeline of each rank into its trace; 0 is when the first
 /// rank left the barrier. Only the root's `ranks` are changed.
-void gather_timeline(const Team& team, const plan::Topology& topology, const LoggedPass& mine,
-                     std::vector<record::RankTrace>& ranks);
+void gather_timeline(const Team& team, const LoggedPass& mine, std::vector<record::RankTrace>& ranks);
 
 }  // namespace pb::run

@@ -81,7 +81,7 @@ image::Image CoreSink::as_stored(const Rect& /*part*/, const image::Image& sampl
 image::Image MemorySink::read(const Rect& part) {
     image::Image image(part.extent, slab_.pixels.channels, DType::f32);
     image::to_float(slab_.part(part), image.view());
-    source_.restore_gaps(part, image.view());
+    if (source_ != nullptr) source_->restore_gaps(part, image.view());
     return image;
 }
 

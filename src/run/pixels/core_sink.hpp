@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -76,8 +77,8 @@ class CoreSink {
 /// Writes cores directly into a slab, without a copy.
 class MemorySink final : public CoreSink {
   public:
-    /// `source` must outlive it.
-    MemorySink(const Slab& slab, ImageSource& source) : slab_(slab), source_(source) {}
+    /// `source` knows the gaps of the image; null: it has none. It must outlive the sink.
+    explicit MemorySink(const Slab& slab, ImageSource* source = nullptr) : slab_(slab), source_(source) {}
     [[nodiscard]] Extent extent() const override { return slab_.image; }
     [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
     [[nodiscard]] Slab map(const Rect& /*core*/) override { return slab_; }
@@ -87,7 +88,7 @@ class MemorySink final : public CoreSink {
 
   private:
     Slab slab_;
-    ImageSource& source_;
+    ImageSource* source_;
 };
 
 /// What this rank wrote in the last pass.
@@ -159,6 +160,12 @@ class ChecksumSink final : public StreamedSink {
     ImageSource& source_;
     std::vector<Remembered> remembered_;
 };
+
+/// For tests only (base/fault.hpp): returns `sink`, or, when a fault of the stage `output` is requested for this
+/// process, a sink that changes samples before it passes them to `sink`: those of one rank's network, for every kind of
+/// output, device and precision. `source` supplies the noisy image, which the fault `identity` writes, and must outlive
+/// it.
+[[nodiscard]] std::unique_ptr<CoreSink> with_faults(std::unique_ptr<CoreSink> sink, ImageSource& source);
 
 /// Returns the checksum of `samples`, a part of an image with `width` columns. Its first pixel is (row, column).
 [[nodiscard]] uint64_t checksum_of(const PixelView& samples, int64_t row, int64_t column, int64_t width);

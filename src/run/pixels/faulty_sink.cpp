@@ -1,6 +1,6 @@
-#include "run/pixels/faulty_sink.hpp"
-
+// Planted faults in the output, for tests only.
 #include "base/fault.hpp"
+#include "run/pixels/core_sink.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,7 @@
 #include "run/pixels/file_samples.hpp"
 
+#include "config/text.hpp"
+
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
 
@@ -195,6 +197,10 @@ image::SampleRange range_of_pages(const config::ImageSettings& settings, const O
     } catch (const UsageError& error) {
         refuse_range(settings.path, error);
     }
+}
+
+std::string range_setting(const image::SampleRange& range) {
+    return config::format_setting(range.low) + ":" + config::format_setting(range.high);
 }
 
 image::ImageInfo info_of(const config::ImageSettings& settings) {

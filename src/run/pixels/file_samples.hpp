@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace pb::run {
@@ -63,6 +64,9 @@ class FileSamples {
 /// Returns the range of nearly all samples of all pages (range_of_values), of the bands that the settings select.
 /// Another page is the current one afterwards. Throws UsageError when there is no range.
 [[nodiscard]] image::SampleRange range_of_pages(const config::ImageSettings& settings, const OpenImage& file);
+
+/// Formats a range as the setting image.range does.
+[[nodiscard]] std::string range_setting(const image::SampleRange& range);
 
 /// Returns the info of the file with the bands that the settings select. Reads no samples.
 [[nodiscard]] image::ImageInfo info_of(const config::ImageSettings& settings);

@@ -1,7 +1,6 @@
-#include "run/pixels/file_sink.hpp"
-
 #include "image/placed_image.hpp"
 #include "run/agreement.hpp"
+#include "run/pixels/output.hpp"
 
 #include <algorithm>
 

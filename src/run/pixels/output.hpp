@@ -8,6 +8,7 @@
 #include "run/runner.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,13 @@ struct OutputPlan {
 /// `notes`. Throws AgreedError (usage) when the requested kind is not possible.
 [[nodiscard]] OutputPlan plan_output(const plan::Point& point, const Team& team, ImageSource& source,
                                      const PointFiles& files, std::vector<std::string>& notes);
+
+/// The output as a file that all ranks write during the pass. Collective over the team: the root creates the file under
+/// a temporary name and the other ranks open it. Only the root's `plan` names the file. Fails on all ranks together
+/// (see `together`). Nothing appears under the final name before publish(), and nothing remains without it. `source`
+/// must outlive the sink.
+[[nodiscard]] std::unique_ptr<StreamedSink> make_file_sink(const Team& team, ImageSource& source,
+                                                           const OutputPlan& plan);
 
 /// Completes a streamed output after the last pass, before it is read: the data is on the disk, and a checksum is added
 /// to the notes. Collective over the team. Adds its time to `trace.write_s`.

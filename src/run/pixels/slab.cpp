@@ -118,12 +118,4 @@ Slab StreamedWindows::read(const Rect& window) {
     return slab;
 }
 
-void cut_window(WindowSource& source, const Rect& window, std::byte* samples) {
-    cut_window(source.read(window), window, samples);
-}
-
-void cut_window_to_f32(WindowSource& source, const Rect& window, const device::Conversion& conversion, float* values) {
-    cut_window_to_f32(source.read(window), window, conversion, values);
-}
-
 }  // namespace pb::run

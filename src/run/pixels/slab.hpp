@@ -96,8 +96,4 @@ class StreamedWindows final : public WindowSource {
     std::vector<std::byte> samples_;
 };
 
-/// Cut a window as the functions of slab.hpp do, from any source.
-void cut_window(WindowSource& source, const Rect& window, std::byte* samples);
-void cut_window_to_f32(WindowSource& source, const Rect& window, const device::Conversion& conversion, float* values);
-
 }  // namespace pb::run

@@ -54,56 +54,38 @@ namespace {
 /// Doubles the batch from 1 until it does not fit (the device's memory, memory_limit_mib, 32-bit indices) or the
 /// largest share has no more windows. It then bisects, and tries the answer once more with an empty cache; if that
 /// fails, it tries the next smaller batch. found = 0 when not even one window fits.
-class Search {
-  public:
-    explicit Search(const TrialBench& bench) : bench_(bench), most_(most_windows(bench.point)) {}
-
-    record::BatchSearch run() {
-        double_up();
-        while (beyond_ - fits_ > 1) {
-            const int64_t middle = fits_ + (beyond_ - fits_) / 2;
-            (tried(middle) ? fits_ : beyond_) = middle;
-        }
-        while (fits_ > 0 && !tried(fits_)) beyond_ = fits_--;
-        if (beyond_ > most_) search_.limited_by = record::BatchLimit::windows;
-        search_.found = fits_;
-        return std::move(search_);
-    }
-
-  private:
-    void double_up() {
-        for (int64_t batch = 1; fits_ < most_; batch = std::min(batch * 2, most_)) {
-            if (!tried(batch)) {
-                beyond_ = batch;
-                return;
-            }
-            fits_ = batch;
-        }
-        beyond_ = most_ + 1;
-    }
-
-    /// Tries a batch with an empty allocator cache, as at the start of a point with this batch.
-    bool tried(int64_t batch) {
-        engine::empty_allocator_cache(bench_.options.device);
-        const BatchTrial trial = try_batch(bench_, batch);
-        search_.tries.push_back({batch, trial.fits, trial.peak_bytes});
+record::BatchSearch double_and_bisect(const TrialBench& bench) {
+    const int64_t most = most_windows(bench.point);
+    record::BatchSearch search;
+    // Tries a batch with an empty allocator cache, as at the start of a point with this batch.
+    const auto tried = [&](int64_t batch) {
+        engine::empty_allocator_cache(bench.options.device);
+        const BatchTrial trial = try_batch(bench, batch);
+        search.tries.push_back({batch, trial.fits, trial.peak_bytes});
         if (!trial.fits)
-            search_.limited_by = trial.status == record::PointStatus::index_limit ? record::BatchLimit::index
-                                                                                  : record::BatchLimit::memory;
+            search.limited_by = trial.status == record::PointStatus::index_limit ? record::BatchLimit::index
+                                                                                 : record::BatchLimit::memory;
         return trial.fits;
+    };
+    int64_t fits = 0, beyond = 1;  // largest that fitted; smallest that did not, or one more than there are windows
+    while (beyond <= most && tried(beyond)) {
+        fits = beyond;
+        beyond = fits == most ? most + 1 : std::min(2 * fits, most);
     }
-
-    const TrialBench& bench_;
-    int64_t most_;
-    int64_t fits_ = 0;    // largest batch that fitted
-    int64_t beyond_ = 0;  // smallest batch that did not fit, or one more than there are windows
-    record::BatchSearch search_;
-};
+    while (beyond - fits > 1) {
+        const int64_t middle = fits + (beyond - fits) / 2;
+        (tried(middle) ? fits : beyond) = middle;
+    }
+    while (fits > 0 && !tried(fits)) beyond = fits--;
+    if (beyond > most) search.limited_by = record::BatchLimit::windows;
+    search.found = fits;
+    return search;
+}
 
 }  // namespace
 
 int64_t search_largest(const TrialBench& bench, record::PointTrace& trace) {
-    trace.batch_search = Search(bench).run();
+    trace.batch_search = double_and_bisect(bench);
     const auto& [tries, found, limited_by] = *trace.batch_search;
     const Extent window = plan::tile_grid(bench.point).window();
     if (found == 0)

@@ -18,48 +18,38 @@ namespace {
 constexpr double kComputeBudgetS = 0.3;
 constexpr double kCopyBudgetS = 0.2;
 
-class BoundsBench {
-  public:
-    BoundsBench(Team& team, const engine::EngineOptions& options) : team_(team), options_(options) {}
-
-    record::BoundsRecord run() {
-        const DeviceId device = team_.place.device;
-        if (options_.engine == EngineKind::torch || options_.engine == EngineKind::native)
-            measure(record::Bound::matmul_tflops, [&] { return engine::matmul_tflops(options_, kComputeBudgetS); });
-        if (options_.engine == EngineKind::torch)
-            measure(record::Bound::conv_tflops, [&] { return engine::conv_tflops(options_, kComputeBudgetS); });
-        measure(record::Bound::host_copy_gb_per_s, [] { return device::host_copy_gb_per_s(1, kCopyBudgetS); });
-        if (device.is_cuda()) {
-            measure(record::Bound::device_copy_gb_per_s,
-                    [&] { return device::device_copy_gb_per_s(device, kCopyBudgetS); });
-            measure(record::Bound::h2d_gb_per_s, [&] { return device::h2d_gb_per_s(device, kCopyBudgetS); });
-            measure(record::Bound::d2h_gb_per_s, [&] { return device::d2h_gb_per_s(device, kCopyBudgetS); });
-        } else {
-            measure(record::Bound::device_copy_gb_per_s,
-                    [&] { return device::host_copy_gb_per_s(options_.threads, kCopyBudgetS); });
-        }
-        return found_;
-    }
-
-  private:
-    /// Measures one bound on all ranks at the same time. A rank whose attempt fails, for example for lack of memory,
-    /// has no value for it. The measurement must leave no memory on the device: it would count in every later point.
-    void measure(record::Bound bound, const std::function<double()>& rate) {
-        team_.ranks.barrier();
-        const int64_t held = engine::allocator_counters(team_.place.device).allocated_bytes;
-        (void)attempt([&] { found_[bound] = rate(); });
-        engine::empty_allocator_cache(team_.place.device);
-        together(team_.ranks, [&] {
-            const int64_t left = engine::allocator_counters(team_.place.device).allocated_bytes - held;
+record::BoundsRecord measure_bounds(const Team& team, const engine::EngineOptions& options) {
+    const DeviceId device = team.place.device;
+    record::BoundsRecord found;
+    // Measures one bound on all ranks at the same time. A rank whose attempt fails, for example for lack of memory, has
+    // no value for it. The measurement must leave no memory on the device: it would count in every later point.
+    const auto measure = [&](record::Bound bound, const std::function<double()>& rate) {
+        team.ranks.barrier();
+        const int64_t held = engine::allocator_counters(device).allocated_bytes;
+        (void)attempt([&] { found[bound] = rate(); });
+        engine::empty_allocator_cache(device);
+        together(team.ranks, [&] {
+            const int64_t left = engine::allocator_counters(device).allocated_bytes - held;
             require(left == 0, fmt::format("measuring the bound {} left {} bytes in the engine's allocator",
                                            name_of(bound), left));
         });
+    };
+    if (options.engine == EngineKind::torch || options.engine == EngineKind::native)
+        measure(record::Bound::matmul_tflops, [&] { return engine::matmul_tflops(options, kComputeBudgetS); });
+    if (options.engine == EngineKind::torch)
+        measure(record::Bound::conv_tflops, [&] { return engine::conv_tflops(options, kComputeBudgetS); });
+    measure(record::Bound::host_copy_gb_per_s, [] { return device::host_copy_gb_per_s(1, kCopyBudgetS); });
+    if (device.is_cuda()) {
+        measure(record::Bound::device_copy_gb_per_s,
+                [&] { return device::device_copy_gb_per_s(device, kCopyBudgetS); });
+        measure(record::Bound::h2d_gb_per_s, [&] { return device::h2d_gb_per_s(device, kCopyBudgetS); });
+        measure(record::Bound::d2h_gb_per_s, [&] { return device::d2h_gb_per_s(device, kCopyBudgetS); });
+    } else {
+        measure(record::Bound::device_copy_gb_per_s,
+                [&] { return device::host_copy_gb_per_s(options.threads, kCopyBudgetS); });
     }
-
-    Team& team_;
-    const engine::EngineOptions& options_;
-    record::BoundsRecord found_;
-};
+    return found;
+}
 
 }  // namespace
 
@@ -68,7 +58,7 @@ void BoundsCache::add_to(record::PointTrace& trace, Team& team, const engine::En
     auto found = known_.find(key);
     if (found == known_.end()) {
         engine::empty_allocator_cache(team.place.device);
-        const record::BoundsRecord mine = BoundsBench(team, options).run();
+        const record::BoundsRecord mine = measure_bounds(team, options);
         found = known_.emplace(key, gather_records(*team.reduction, mine)).first;
     }
     for (size_t rank = 0; rank < trace.ranks.size(); ++rank) trace.ranks[rank].bounds = found->second.at(rank);

@@ -53,7 +53,7 @@ namespace {
 record::Quality measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
     const image::Image clean = source.read_clean(whole);
-    const image::Image denoised = MemorySink(output, source).read(whole);
+    const image::Image denoised = MemorySink(output, &source).read(whole);
     const image::Image noisy = source.read_noisy(whole);
     const int64_t samples = whole.extent.pixels() * output.pixels.channels - source.count_gaps(whole);
     const auto psnr_to_clean = [&](const image::Image& image) {

@@ -1,5 +1,3 @@
-#include "run/point/profile_layers.hpp"
-
 #include "base/engine_support.hpp"
 #include "comm/interruption.hpp"
 #include "network/graph_facts.hpp"
@@ -7,6 +5,7 @@
 #include "plan/memory_limit.hpp"
 #include "run/agreement.hpp"
 #include "run/point/gather_records.hpp"
+#include "run/point/repetitions.hpp"
 
 #include <fmt/format.h>
 

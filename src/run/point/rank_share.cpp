@@ -3,8 +3,6 @@
 #include "base/fault.hpp"
 #include "base/stopwatch.hpp"
 #include "run/agreement.hpp"
-#include "run/pixels/faulty_sink.hpp"
-#include "run/pixels/file_sink.hpp"
 #include "run/pixels/joined_images.hpp"
 #include "run/verify/probes.hpp"
 
@@ -80,27 +78,23 @@ Work join_shares(const std::vector<JoinedShare>& images, const Team& team, int64
                      shard(num_windows, team.ranks.rank(), team.ranks.size()));
 }
 
-template <class Part, class Find>
-std::vector<Part*> parts_of(const std::vector<JoinedShare>& images, Find&& find) {
-    std::vector<Part*> parts;
-    parts.reserve(images.size());
-    for (const JoinedShare& image : images) parts.push_back(&find(*image.share));
-    return parts;
-}
-
 }  // namespace
 
 RankShare::RankShare(const std::vector<JoinedShare>& images, const Team& team, int64_t batch)
     : work_(join_shares(images, team, batch)),
       channels_(images.front().share->channels()),
       sample_type_(images.front().share->sample_type()),
-      batches_(std::make_unique<BatchQueue>(work_.batches())),
-      joined_(parts_of<RankShare>(images, [](RankShare& share) -> RankShare& { return share; })) {
+      batches_(std::make_unique<BatchQueue>(work_.batches())) {
+    std::vector<WindowSource*> windows;
+    std::vector<CoreSink*> cores;
+    for (const JoinedShare& image : images) {
+        joined_.push_back(image.share);
+        windows.push_back(&image.share->windows());
+        cores.push_back(&image.share->cores());
+    }
     const int64_t stride = stride_of(images);
-    windows_ = std::make_unique<JoinedWindows>(
-        parts_of<WindowSource>(images, [](RankShare& share) -> WindowSource& { return share.windows(); }), stride);
-    cores_ = std::make_unique<JoinedCores>(
-        parts_of<CoreSink>(images, [](RankShare& share) -> CoreSink& { return share.cores(); }), stride);
+    windows_ = std::make_unique<JoinedWindows>(std::move(windows), stride);
+    cores_ = std::make_unique<JoinedCores>(std::move(cores), stride);
 }
 
 RankShare::RankShare(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
@@ -143,7 +137,7 @@ void RankShare::allocate_in_memory(const plan::Point& point, const Team& team, I
     together(team.ranks, [&] { add_noise_into(input(), source, team.node.rank(), team.node.size()); });
     noise_s = watch.lap();
     windows_ = std::make_unique<MemoryWindows>(input());
-    cores_ = with_faults(std::make_unique<MemorySink>(output(), source), source);
+    cores_ = with_faults(std::make_unique<MemorySink>(output(), &source), source);
 }
 
 void RankShare::poison_output(const Team& team) const {

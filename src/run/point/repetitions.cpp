@@ -19,13 +19,15 @@ namespace {
 class Repetitions {
   public:
     Repetitions(Team& team, const plan::Topology& topology, Pipeline& pipeline, RankShare& share,
-                record::PointTrace& trace)
+                record::PointTrace& trace, const engine::Denoiser* denoiser)
         : protocol_(trace.point.settings.protocol),
           team_(team),
           topology_(topology),
           pipeline_(pipeline),
           share_(share),
           trace_(trace),
+          denoiser_(denoiser),
+          process_(denoiser != nullptr ? denoiser->process_id() : 0),
           spans_(protocol_.timeline) {}
 
     void run() {
@@ -135,23 +137,23 @@ class Repetitions {
     void start_counting() {
         engine::reset_allocator_peaks(device());
         (void)device::reset_resident_peak();
-        (void)device::reset_resident_peak_of(pipeline_.process_id());
+        (void)device::reset_resident_peak_of(process_);
         telemetry_.emplace(*team_.telemetry);
-        beside_cpu_before_s_ = device::cpu_seconds_of(pipeline_.process_id());
+        beside_cpu_before_s_ = device::cpu_seconds_of(process_);
     }
 
     void stop_counting() {
         mine_.telemetry = telemetry_->finish();
         if (auto& own_cpu_s = mine_.telemetry[Meter::own_cpu_s])
-            *own_cpu_s += device::cpu_seconds_of(pipeline_.process_id()) - beside_cpu_before_s_;
+            *own_cpu_s += device::cpu_seconds_of(process_) - beside_cpu_before_s_;
         const auto counters = engine::allocator_counters(device());
         mine_.memory.allocated_peak = peak_allocated_bytes(pipeline_, device());
         mine_.memory.reserved_peak = counters.peak_reserved_bytes;
         mine_.memory.host_peak = device::resident_peak_bytes().value_or(0);
-        const int64_t beside = device::own_resident_peak_bytes_of(pipeline_.process_id());
+        const int64_t beside = device::own_resident_peak_bytes_of(process_);
         mine_.memory.allocated_peak += beside;
         mine_.memory.reserved_peak += beside;
-        mine_.memory.engine_peak = pipeline_.process_id() == 0 ? mine_.memory.host_peak : beside;
+        mine_.memory.engine_peak = process_ == 0 ? mine_.memory.host_peak : beside;
         mine_.memory.host_peak += beside;
         if (device().is_cuda()) {
             const auto memory = device::device_memory(device());
@@ -160,7 +162,7 @@ class Repetitions {
     }
 
     [[nodiscard]] double cpu_seconds() const {
-        return device::process_cpu_seconds() + device::cpu_seconds_of(pipeline_.process_id());
+        return device::process_cpu_seconds() + device::cpu_seconds_of(process_);
     }
 
     void repeat(bool timed) {
@@ -205,7 +207,7 @@ class Repetitions {
     }
 
     void add_call(double seconds) {
-        const auto inner_s = pipeline_.inner_call_s();
+        const auto inner_s = denoiser_ != nullptr ? denoiser_->inner_call_s() : std::nullopt;
         mine_.forward_call_s.push_back(inner_s.value_or(seconds));
         if (inner_s) mine_.round_trip_s.push_back(seconds);
     }
@@ -214,8 +216,7 @@ class Repetitions {
         mine_.rank = team_.members[static_cast<size_t>(team_.ranks.rank())];
         trace_.ranks = gather_records(*team_.reduction, mine_);
         for (auto& rank : trace_.ranks) rank.host = host_of(rank.rank);
-        if (protocol_.timeline > 0)
-            gather_timeline(team_, topology_, {spans_, logged_begin_s_, !has_warm_up()}, trace_.ranks);
+        if (protocol_.timeline > 0) gather_timeline(team_, {spans_, logged_begin_s_, !has_warm_up()}, trace_.ranks);
         trace_.reduction = team_.reduction->name();
     }
 
@@ -228,6 +229,8 @@ class Repetitions {
     Pipeline& pipeline_;
     RankShare& share_;
     record::PointTrace& trace_;
+    const engine::Denoiser* denoiser_;
+    int process_;  // that runs the network; 0: this one
     record::RankTrace mine_;
     std::optional<device::TelemetryWindow> telemetry_;  // open during the timed repetitions
     SpanLog spans_;
@@ -240,8 +243,8 @@ class Repetitions {
 }  // namespace
 
 void run_repetitions(Team& team, const plan::Topology& topology, Pipeline& pipeline, RankShare& share,
-                     record::PointTrace& trace) {
-    Repetitions(team, topology, pipeline, share, trace).run();
+                     record::PointTrace& trace, const engine::Denoiser* denoiser) {
+    Repetitions(team, topology, pipeline, share, trace, denoiser).run();
 }
 
 }  // namespace pb::run

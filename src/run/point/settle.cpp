@@ -73,7 +73,7 @@ int64_t search_halo(const plan::Point& point, ReferencePath& reference, double c
     const std::vector<Rect> probes = halo_probes(point);
     if (probes.empty()) return 0;
     const Extent padded = patch_grid(point).padded();
-    const Reach reach = reach_of(reference.weights());
+    const Reach& reach = reference.reach();
     std::vector<image::Image> exact;
     for (const Rect& probe : probes) exact.push_back(reference.run_with_context(probe, reach.context, padded));
     const double most_error = caution * point.settings.halo_tolerance;

@@ -37,7 +37,8 @@ std::unique_ptr<device::Telemetry> open_telemetry(const Team& team) {
     return std::make_unique<device::Telemetry>(options);
 }
 
-/// Sets which members share a node, which share the root's memory, and which is first on its node.
+}  // namespace
+
 void place_team(const plan::Topology& topology, Team& team) {
     const auto node_of = [&](int member) { return topology.place_of(member).node; };
     const int root_node = node_of(team.members.front());
@@ -50,6 +51,8 @@ void place_team(const plan::Topology& topology, Team& team) {
     }
     team.spans_nodes = team.root_node.size() < team.members.size();
 }
+
+namespace {
 
 /// The ranks that must send their output to the root, ascending.
 std::vector<int> ranks_elsewhere(const Team& team) {

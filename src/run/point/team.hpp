@@ -39,6 +39,9 @@ struct Team {
     }
 };
 
+/// Sets which members share a node, which share the root's memory, and which is first on its node.
+void place_team(const plan::Topology& topology, Team& team);
+
 /// Teams by size, placement and device kind. Each is created on first use, because initialising NCCL takes longer than
 /// a point.
 class Teams {

@@ -4,7 +4,6 @@
 #include "comm/interruption.hpp"
 #include "engine/memory.hpp"
 #include "engine/network_file.hpp"
-#include "run/verify/reach.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -86,13 +85,12 @@ ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<eng
       layout_(layout),
       device_(denoiser->takes_host_memory() ? DeviceId{} : device),
       source_(source),
+      reach_(reach_of(weights)),
       stream_(device_),
       denoiser_(std::move(denoiser)) {
-    const Reach reach = reach_of(weights);
-    alignment_ = reach.alignment;
     const double white = weights.card ? weights.card->range : 1;
     gain_ = white;
-    if (reach.takes_sigma)
+    if (reach_.takes_sigma)
         sigma_ = static_cast<float>(white * sigma);
     else if (weights.trained_sigma && sigma > 0)
         gain_ = white * *weights.trained_sigma / sigma;
@@ -174,8 +172,8 @@ image::Image ReferencePath::compute(const Rect& seen, const Rect& core) {
 image::Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Extent padded) {
     const int64_t top = std::max<int64_t>(0, wanted.row - context);
     const int64_t left = std::max<int64_t>(0, wanted.column - context);
-    const int64_t bottom = std::min(padded.h, round_up(wanted.row + wanted.extent.h, alignment_) + context);
-    const int64_t right = std::min(padded.w, round_up(wanted.column + wanted.extent.w, alignment_) + context);
+    const int64_t bottom = std::min(padded.h, round_up(wanted.row + wanted.extent.h, reach_.alignment) + context);
+    const int64_t right = std::min(padded.w, round_up(wanted.column + wanted.extent.w, reach_.alignment) + context);
     const Rect seen{top, left, {bottom - top, right - left}};
     const Rect core{wanted.row - top, wanted.column - left, wanted.extent};
     return crop(compute(seen, core), seen, wanted);

@@ -5,6 +5,7 @@
 
 #include "network/parts/window_crop.hpp"
 #include "run/pixels/image_source.hpp"
+#include "run/verify/reach.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
@@ -59,6 +60,7 @@ class ReferencePath {
 
     [[nodiscard]] ImageSource& source() { return source_; }
     [[nodiscard]] const engine::Weights& weights() const { return weights_; }
+    [[nodiscard]] const Reach& reach() const { return reach_; }
     [[nodiscard]] double gain() const { return gain_; }
     [[nodiscard]] Layout layout() const { return layout_; }
 
@@ -75,7 +77,7 @@ class ReferencePath {
     Layout layout_;
     DeviceId device_;
     ImageSource& source_;
-    int64_t alignment_ = 1;       // of the network, in pixels
+    Reach reach_;
     double gain_ = 1;             // factor on samples before the network; the output is divided by it
     std::optional<float> sigma_;  // value of the network's extra input channel
     device::Stream stream_;

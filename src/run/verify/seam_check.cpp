@@ -1,9 +1,8 @@
-#include "run/verify/seam_check.hpp"
-
 #include "image/quality.hpp"
 #include "run/verify/difference.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
+#include "run/verify/verification.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +44,7 @@ void check_seams(const Subject& subject, ReferenceCache& cache, record::Verifica
     if (point.settings.workload != config::Workload::tiles) return;
     const config::ProtocolSettings& protocol = point.settings.protocol;
     const plan::TileGrid grid = plan::tile_grid(point);
-    const Reach reach = reach_of(subject.reference.weights());
+    const Reach& reach = subject.reference.reach();
     const double megapixels = static_cast<double>(grid.image().pixels()) / 1e6;
     result.seam_against_whole_image = megapixels <= protocol.verify_whole_max_mpx;
     auto probes = result.seam_against_whole_image ? std::vector<Rect>{{0, 0, grid.image()}}

@@ -7,14 +7,12 @@
 #include "run/verify/output_scan.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
-#include "run/verify/seam_check.hpp"
 #include "run/verify/window_check.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 namespace pb::run {
 
@@ -36,7 +34,7 @@ plan::Tile at_columns_of(const plan::Tile& strip, const plan::Tile& band) {
 
 /// The halo is that of the side which needs more, in whole alignments: the other side may need one of these less.
 StripRules strip_rules(const Subject& subject) {
-    const Reach reach = reach_of(subject.reference.weights());
+    const Reach& reach = subject.reference.reach();
     const int64_t least_halo = reach.halo - (reach.alignment > 1 ? reach.alignment : 0);
     const int64_t width = subject.reference.source().extent().w, columns = subject.point().strip_columns.value();
     const int64_t tile = subject.settings().engine == EngineKind::native ? 4 : 1;
@@ -62,7 +60,7 @@ std::optional<std::string> find_wrong_tile(const Subject& subject) {
     const plan::Point& point = subject.point();
     if (point.settings.workload != config::Workload::tiles) return std::nullopt;
     const Extent image = subject.reference.source().extent();
-    const int64_t alignment = reach_of(subject.reference.weights()).alignment;
+    const int64_t alignment = subject.reference.reach().alignment;
     const bool in_bands = plan::is_in_bands(point);  // of the whole width, without context
     const int64_t patch = in_bands ? plan::band_rows(point) : point.settings.patch;
     const ExpectedTiles expected(image, {patch, in_bands ? round_up(image.w, alignment) : patch},
@@ -139,15 +137,12 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     const config::ImageSettings& image = subject.settings().image;
     const Extent extent = subject.reference.source().extent();
     image::ImageFile* file = subject.reference.source().file();
-    std::ostringstream key;
-    key.precision(17);
-    key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << subject.reference.source().version() << ' ' << image.raw << ' '
-        << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata << ' '
-        << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
-        << subject.reference.gain() << ' ' << name_of(subject.reference.layout()) << ' ' << extent.h << ' ' << extent.w
-        << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' ' << probe.extent.w;
-    return key.str();
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", subject.settings().network.name(),
+                       subject.trace.weights_sha256, image.path, subject.reference.source().version(), image.raw,
+                       file == nullptr ? 0 : file->page_number(), image.range, image.nodata, image.bands, image.seed,
+                       image.noise_sigma, subject.point().sigma, subject.reference.gain(),
+                       name_of(subject.reference.layout()), extent.h, extent.w, probe.row, probe.column, probe.extent.h,
+                       probe.extent.w);
 }
 
 double tolerance_of(Precision precision, DeviceKind device) {
@@ -187,10 +182,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     if (is_readable && depth != CheckDepth::windows && looks_wrong(subject)) depth = CheckDepth::windows;
     const bool is_computed_again = is_readable && depth != CheckDepth::outputs;
     if (is_computed_again) {
-        const WindowCheck windows = check_windows(subject, tolerance, depth == CheckDepth::parts);
-        result.windows_checked = windows.num_checked;
-        result.window_error = windows.error;
-        result.reasons.insert(result.reasons.end(), windows.reasons.begin(), windows.reasons.end());
+        check_windows(subject, tolerance, depth == CheckDepth::parts, result);
         check_fp64(subject, tolerance, cache, result);
     }
     if (subject.is_held()) check_held_output(subject, result);

@@ -61,6 +61,10 @@ class ReferenceCache {
 [[nodiscard]] record::Verification verify_passed_through(const record::PointTrace& trace, const Team& team,
                                                          const RankShare& share, ImageSource& source);
 
+/// Compares the tiled output with that of the whole image: a halo that is too small leaves an error, an exact halo must
+/// not. Fills the seam figures. Adds a reason when the halo is exact and the output differs. Only on the root.
+void check_seams(const Subject& subject, ReferenceCache& cache, record::Verification& result);
+
 /// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32. On CUDA the
 /// tolerance of fp32 is three times as large: the pipeline uses cuDNN's fastest algorithm on channels_last tensors, the
 /// reference path the one that cuDNN's heuristics choose for contiguous tensors. Sums of 4608 products in a different

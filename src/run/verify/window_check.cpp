@@ -5,7 +5,6 @@
 #include "record/row.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
-#include "run/verify/reach.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +18,7 @@ namespace pb::run {
 image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile, const Rect& part) {
     const plan::Point& point = subject.point();
     if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
-    return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
+    return reference.run_with_context(part, reference.reach().context, plan::tile_grid(point).padded());
 }
 
 namespace {
@@ -55,13 +54,13 @@ class WindowChecker {
           tolerance_(tolerance),
           in_parts_(in_parts) {}
 
-    WindowCheck run() {
+    void run(record::Verification& result) {
         const int maker = can_swap() ? (node_.rank() + 1) % node_.size() : node_.rank();
         std::vector<double> own;
         together(subject_.team.ranks, [&] { own = record::pack(made_here()); });
         const auto made = record::unpack<MadeWindows>(node_.all_gather(own).at(static_cast<size_t>(maker)));
         together(subject_.team.ranks, [&] { check(made, maker); });
-        return collect(maker);
+        collect(maker, result);
     }
 
   private:
@@ -112,7 +111,7 @@ class WindowChecker {
     [[nodiscard]] Rect checked_part(int64_t index) const {
         const Rect core = work_.tile(index).core;
         if (!in_parts_) return core;
-        const int64_t alignment = reach_of(subject_.reference.weights()).alignment;
+        const int64_t alignment = subject_.reference.reach().alignment;
         const Extent part{std::min(kProbeEdge, core.extent.h), std::min(kProbeEdge, core.extent.w)};
         const int64_t places = (core.extent.w - part.w) / alignment + 1;
         const int64_t place = pick({0, places}, 1, kProbeSeed + static_cast<uint64_t>(index)).front();
@@ -142,7 +141,7 @@ class WindowChecker {
         }
     }
 
-    [[nodiscard]] WindowCheck collect(int maker) const {
+    void collect(int maker, record::Verification& result) const {
         const comm::Communicator& ranks = subject_.team.ranks;
         std::string finding;
         if (worst_.excess(tolerance_) > 1) {
@@ -151,12 +150,10 @@ class WindowChecker {
                 fmt::format("rank {}@{}: {}", subject_.team.members.at(static_cast<size_t>(in_team)), comm::host_name(),
                             describe(checked_part(worst_window_), worst_window_, worst_, tolerance_));
         }
-        WindowCheck result;
         for (const std::string& text : ranks.all_gather(finding))
             if (!text.empty()) result.reasons.push_back(text);
-        result.num_checked = static_cast<int64_t>(ranks.sum(static_cast<double>(num_checked_)));
-        result.error = ranks.max(largest_);
-        return result;
+        result.windows_checked = static_cast<int64_t>(ranks.sum(static_cast<double>(num_checked_)));
+        result.window_error = ranks.max(largest_);
     }
 
     const Subject& subject_;
@@ -172,8 +169,8 @@ class WindowChecker {
 
 }  // namespace
 
-WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts) {
-    return WindowChecker(subject, tolerance, in_parts).run();
+void check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts, record::Verification& result) {
+    WindowChecker(subject, tolerance, in_parts).run(result);
 }
 
 namespace {

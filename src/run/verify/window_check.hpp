@@ -5,17 +5,7 @@
 #include "run/verify/difference.hpp"
 #include "run/verify/verification.hpp"
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 namespace pb::run {
-
-struct WindowCheck {
-    int64_t num_checked = 0;           // sum over all ranks
-    double error = 0;                  // largest error; NaN counts as infinity
-    std::vector<std::string> reasons;  // the worst window of each rank with a wrong one: rank and position
-};
 
 /// What `reference` gives for `part` of the tile: in the tile's window, or for a band of carried or exchanged rows,
 /// which has no context of its own, with the context of the network.
@@ -24,9 +14,10 @@ struct WindowCheck {
 
 /// Chooses which windows of a rank are computed again: those that look wrong first, then some in random order. With
 /// verify.mode full these are all windows, otherwise as many as verify.time_share allows. `in_parts`: of each window
-/// only a square of kProbeEdge pixels at the top, somewhere along its width. Collective over the team. The result is
+/// only a square of kProbeEdge pixels at the top, somewhere along its width. Fills the figures of the windows, and adds
+/// as reason the worst window of each rank with a wrong one: rank and position. Collective over the team. The result is
 /// complete on all ranks.
-[[nodiscard]] WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts = false);
+void check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts, record::Verification& result);
 
 // Compares a window of each rank with the network in double precision (setting verify.fp64). The serial fp32 path
 // rounds like the pipeline; this tells how far both are from the exact result.
