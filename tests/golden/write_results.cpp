@@ -6,7 +6,7 @@
 #include "measure/three_rank_trace.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
-#include "report/results/results_schema.hpp"
+#include "support/results_schema.hpp"
 
 #include <cstdio>
 #include <fstream>
