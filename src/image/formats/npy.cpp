@@ -187,14 +187,14 @@ class NpyFile final : public ImageFile {
 
   private:
     void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
-        const size_t sample_bytes = size_of(info().dtype), pixel_bytes = info().stored_pixel_bytes();
+        const size_t pixel_bytes = info().stored_pixel_bytes();
         row_.resize(static_cast<size_t>(part.extent.w) * pixel_bytes);
         for (int64_t y = 0; y < part.extent.h; ++y) {
             const auto pixel = static_cast<uint64_t>((part.row + y) * info().extent.w + part.column);
             file_->read_at(header_.samples_begin + pixel * pixel_bytes, row_);
-            if (header_.big_endian) swap_sample_bytes(row_, sample_bytes);
-            copy_channels({row_.data(), info().stored_channels(), part.extent.w}, sample_bytes, first, to.channels,
-                          to.row(y));
+            if (header_.big_endian) swap_sample_bytes(row_, size_of(info().dtype));
+            copy_bands(dense_view(row_.data(), {1, part.extent.w}, info().stored_channels(), info().dtype), first,
+                       to.channels, to.part({y, 0, {1, part.extent.w}}), 0);
         }
         if (first == 0 && !keeps_not_finite()) refuse_not_finite(*file_, part, to);
     }
