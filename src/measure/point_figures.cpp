@@ -75,11 +75,6 @@ PointProfile profile_of(const record::PointTrace& trace) {
 
 }  // namespace
 
-std::optional<Interval> pipeline_interval(const Summary& summary) {
-    if (!summary.pipeline_low_s || !summary.pipeline_high_s) return std::nullopt;
-    return Interval{*summary.pipeline_low_s, *summary.pipeline_high_s};
-}
-
 std::optional<Interval> rate_interval(const std::optional<double>& rate, const Summary& summary) {
     const auto time = pipeline_interval(summary);
     if (!rate || !summary.pipeline_s || !time || time->low <= 0) return std::nullopt;

@@ -13,7 +13,10 @@
 namespace pb::measure {
 
 /// Returns the 95 % interval of pipeline_s; nothing without enough repetitions.
-[[nodiscard]] std::optional<Interval> pipeline_interval(const Summary& summary);
+[[nodiscard]] inline std::optional<Interval> pipeline_interval(const Summary& summary) {
+    if (!summary.pipeline_low_s || !summary.pipeline_high_s) return std::nullopt;
+    return Interval{*summary.pipeline_low_s, *summary.pipeline_high_s};
+}
 
 /// Returns the 95 % interval of `rate` = work / pipeline_s, from the ends of the interval of pipeline_s: the long time
 /// gives the low rate.

@@ -1,7 +1,6 @@
 #include "report/export/csv.hpp"
 
 #include "config/text.hpp"
-#include "report/export/study_columns.hpp"
 #include "report/metrics.hpp"
 
 #include <fmt/format.h>

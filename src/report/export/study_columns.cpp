@@ -1,8 +1,9 @@
-// The reference takes means over runs where patchbench takes medians, so these columns are means as well.
-#include "report/export/study_columns.hpp"
-
+// Writes points under the column names of published studies: those that patchbench reproduces, and one that compares
+// frameworks on a CPU. The reference takes means over runs where patchbench takes medians, so these columns are means
+// as well.
 #include "base/statistics.hpp"
 #include "measure/study/variants.hpp"
+#include "report/export/csv.hpp"
 
 #include <fmt/format.h>
 

@@ -91,4 +91,8 @@ std::string line_of(const record::Json& value) {
     return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
 }
 
+std::string json_text(const record::Json& value) {
+    return value.dump(1, ' ', false, record::Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace pb::report

@@ -126,12 +126,9 @@ void add_memory(const record::PointTrace& trace, std::vector<measure::RankSummar
     }
 }
 
-void read_metrics(const record::JsonField& json, RecordedPoint& point) {
-    for (const auto& [key, value] : json.entries())
-        if (value.json().is_number()) point.metrics[key] = value.number();
-    for (const char* rank : {"slowest_rank", "allocated_peak_rank"}) point.metrics.erase(rank);
+void read_metrics(const record::JsonField& json, measure::Summary& summary) {
     for (const auto& metric : metrics())
-        if (const auto value = json.find(metric.key)) metric.value.set(point.summary, value->number());
+        if (const auto value = json.find(metric.key)) metric.value.set(summary, value->number());
 }
 
 void read_summary(const record::JsonField& line, RecordedPoint& recorded) {
@@ -146,7 +143,7 @@ void read_summary(const record::JsonField& line, RecordedPoint& recorded) {
     summary.reduction = recorded.trace.reduction;
     recorded.trace.stop_reason = summary.stop_reason;
     add_memory(recorded.trace, summary.ranks);
-    read_metrics(line["summary"], recorded);
+    read_metrics(line["summary"], summary);
 }
 
 }  // namespace
