@@ -41,13 +41,7 @@ std::optional<double> least_seconds(const record::LayerProfile& layer, const rec
 }
 
 LayerShare share_of(const record::LayerProfile& layer, double forward_s, const record::BoundsRecord& bounds) {
-    LayerShare share{.layer = layer.layer,
-                     .operation = layer.operation,
-                     .seconds = layer.seconds,
-                     .share = forward_s > 0 ? layer.seconds / forward_s : 0,
-                     .flop = layer.flop,
-                     .executed_flop = layer.executed_flop,
-                     .bytes = layer.bytes};
+    LayerShare share{layer, forward_s > 0 ? layer.seconds / forward_s : 0, std::nullopt};
     if (const auto least = least_seconds(layer, bounds); least && layer.seconds > 0)
         share.of_bound = *least / layer.seconds;
     return share;
@@ -86,10 +80,10 @@ PointFigures point_figures(const Summary& summary) {
             rate_interval(summary.useful_mpx_per_s, summary), stage_shares(summary)};
 }
 
-std::vector<PointProfile> find_profiles(const std::vector<record::PointTrace>& traces) {
+std::vector<PointProfile> find_profiles(const StudyPoints& points) {
     std::vector<PointProfile> all;
-    for (const auto& trace : traces)
-        if (trace.profile) all.push_back(profile_of(trace));
+    for (const auto& [trace, summary] : points)
+        if (trace->profile) all.push_back(profile_of(*trace));
     return all;
 }
 

@@ -16,13 +16,10 @@
 namespace pb::report {
 
 measure::StudySummary summarise_results(const ResultsFile& results) {
-    std::vector<record::PointTrace> traces;
-    std::vector<measure::Summary> summaries;
-    for (const auto* point : results.in_order()) {
-        traces.push_back(point->trace);
-        summaries.push_back(point->summary);
-    }
-    return measure::summarise_study(traces, summaries, results.environment().topology);
+    measure::StudyPoints points;
+    points.reserve(results.points.size());
+    for (const auto* point : results.in_order()) points.push_back({&point->trace, &point->summary});
+    return measure::summarise_study(points, results.environment().topology);
 }
 
 measure::StudySummary summarise_recorded(const ResultsFile& results) {

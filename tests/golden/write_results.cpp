@@ -87,7 +87,7 @@ measure::StudySummary study() {
     std::vector<measure::Summary> summaries;
     summaries.reserve(all.size());
     for (const auto& trace : all) summaries.push_back(measure::summarise(trace));
-    return measure::summarise_study(all, summaries, plan::make_local_topology(1));
+    return measure::summarise_study(measure::study_points(all, summaries), plan::make_local_topology(1));
 }
 
 /// As a run that was interrupted after its last point, and resumed.

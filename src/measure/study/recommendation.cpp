@@ -5,8 +5,6 @@
 #include "measure/study/point_groups.hpp"
 #include "measure/validity.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,9 +18,7 @@ namespace {
 
 enum class Standing : uint8_t { qualifies, not_measured, not_reached, not_valid, not_compared, seams_show };
 
-struct Candidate {
-    const record::PointTrace* trace;
-    const Summary* summary;
+struct Candidate : StudyPoint {
     [[nodiscard]] double rate() const { return *summary->useful_mpx_per_s; }
     /// The ends of the interval of the rate (work / pipeline_s), or the rate itself when there is no interval.
     [[nodiscard]] double lowest_rate() const { return interval().low; }
@@ -91,10 +87,9 @@ std::string caution(const Candidates& all) {
 
 class Group {
   public:
-    Group(const PointGroup& group, const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries)
-        : summaries_(summaries) {
+    Group(const PointGroup& group, const StudyPoints& points) : points_(points) {
         recommendation_.label = group.label;
-        for (const size_t member : group.members) add(traces[member], summaries[member]);
+        for (const size_t member : group.members) add(points[member]);
     }
 
     [[nodiscard]] bool is_empty() const { return num_measured_ == 0; }
@@ -107,13 +102,15 @@ class Group {
         }
         const Candidate& best = best_of(qualified_);
         recommendation_.point = best.summary->index;
-        recommendation_.point_label = unique_label(*best.summary, summaries_);
+        recommendation_.point_label = unique_label(*best.summary, points_);
         recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
         return recommendation_;
     }
 
   private:
-    void add(const record::PointTrace& trace, const Summary& summary) {
+    void add(const StudyPoint& point) {
+        const record::PointTrace& trace = *point.trace;
+        const Summary& summary = *point.summary;
         if (trace.point.settings.workload != config::Workload::tiles || summary.simulated) return;
         recommendation_.points.push_back(summary.index);
         const std::string& key = trace.point.key;
@@ -121,7 +118,7 @@ class Group {
         const Standing standing = standing_of(trace, summary);
         ++counts_[static_cast<size_t>(standing)];
         if (standing != Standing::not_measured && standing != Standing::not_reached) ++num_measured_;
-        if (standing == Standing::qualifies) qualified_.push_back({&trace, &summary});
+        if (standing == Standing::qualifies) qualified_.push_back({point});
         if (standing == Standing::seams_show) {
             least_seam_ = std::min(least_seam_, *summary.seam_error);
             tolerance_ = seam_tolerance_of(trace);
@@ -158,7 +155,7 @@ class Group {
         return "no point qualifies: " + text;
     }
 
-    const std::vector<Summary>& summaries_;
+    const StudyPoints& points_;
     Recommendation recommendation_;
     std::set<std::string> keys_;
     Candidates qualified_;
@@ -179,12 +176,10 @@ std::optional<double> visible_seams(const record::PointTrace& trace) {
     return error && !(*error <= seam_tolerance_of(trace)) ? error : std::nullopt;
 }
 
-std::vector<Recommendation> recommend(const std::vector<record::PointTrace>& traces,
-                                      const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "recommend: every trace needs its summary");
+std::vector<Recommendation> recommend(const StudyPoints& points) {
     std::vector<Recommendation> all;
-    for (const auto& points : group_points(traces, kCutting)) {
-        Group group(points, traces, summaries);
+    for (const auto& members : group_points(points, kCutting)) {
+        Group group(members, points);
         if (!group.is_empty()) all.push_back(group.decide());
     }
     return all;
