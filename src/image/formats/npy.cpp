@@ -90,8 +90,7 @@ Dictionary read_dictionary(const RandomAccessFile& file, uint64_t& samples_begin
     if (version < 1 || version > 3)
         file.refuse(fmt::format(".npy version {} is not known", version), "save it with numpy.save");
     const size_t length_bytes = version == 1 ? 2 : 4;
-    uint64_t length = 0;
-    for (size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<uint64_t>(head[kMagicBytes + i]) << (8U * i);
+    const uint64_t length = number_in(std::span(head).subspan(kMagicBytes, length_bytes));
     const uint64_t begin = kMagicBytes + length_bytes;
     if (length > file.size() - begin) file.refuse_damaged("its .npy header is longer than the file");
     std::string text(length, ' ');
