@@ -1,5 +1,6 @@
 #include "app/denoise/inputs.hpp"
 
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "engine/network_file.hpp"
 #include "run/agreement.hpp"
@@ -29,9 +30,7 @@ namespace {
 constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".npy"};
 
 bool is_image_name(const fs::path& file) {
-    std::string extension = file.extension().string();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
+    const std::string extension = lower_case(file.extension().string());
     return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
