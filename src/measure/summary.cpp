@@ -3,7 +3,6 @@
 #include "config/text.hpp"
 #include "measure/roofline.hpp"
 #include "measure/trace_figures.hpp"
-#include "measure/validity.hpp"
 
 #include <fmt/format.h>
 

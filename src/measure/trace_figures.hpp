@@ -1,4 +1,5 @@
-// Turns the forward calls of a point, and the counters of its devices and hosts, into figures of its summary.
+// Turns the forward calls of a point, and the counters of its devices and hosts, into figures of its summary, and
+// decides whether they may be compared.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -23,5 +24,9 @@ void add_telemetry(const record::PointTrace& trace, Summary& summary);
 
 /// Returns warnings: other processes on a device, clocks held at the power limit.
 [[nodiscard]] std::vector<std::string> telemetry_notes(const record::PointTrace& trace);
+
+/// Fills validity, reasons (if the figures may not be compared) and notes of `summary`. Needs summary.repetitions. In
+/// validity.cpp.
+void rate_validity(const record::PointTrace& trace, Summary& summary);
 
 }  // namespace pb::measure

@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "measure/point_figures.hpp"
 #include "measure/study/point_groups.hpp"
-#include "measure/validity.hpp"
 
 #include <fmt/format.h>
 
@@ -76,7 +75,7 @@ std::string caution(const Candidates& all) {
     std::string first;
     int64_t count = 0;
     for (const Candidate& one : all) {
-        const std::string foreign = foreign_work_of(*one.trace);
+        const std::string foreign = record::foreign_work_of(one.trace->ranks);
         if (foreign.empty()) continue;
         if (count++ == 0) first = foreign;
     }
