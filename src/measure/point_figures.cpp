@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace pb::measure {
 
@@ -26,8 +27,7 @@ constexpr double kGigabyte = 1e9;
 
 /// The bounds of the rank that was profiled; none were measured for other ranks than those of the point.
 record::BoundsRecord bounds_of(const record::PointTrace& trace) {
-    const auto rank = std::find_if(trace.ranks.begin(), trace.ranks.end(),
-                                   [&](const record::RankTrace& one) { return one.rank == trace.profile->rank; });
+    const auto rank = std::ranges::find(trace.ranks, trace.profile->rank, &record::RankTrace::rank);
     return rank == trace.ranks.end() ? record::BoundsRecord{} : rank->bounds;
 }
 
@@ -62,8 +62,7 @@ PointProfile profile_of(const record::PointTrace& trace) {
         all.layers.push_back(share_of(layer, profile.forward_s, bounds));
         all.other_s -= layer.seconds;
     }
-    std::stable_sort(all.layers.begin(), all.layers.end(),
-                     [](const LayerShare& a, const LayerShare& b) { return a.seconds > b.seconds; });
+    std::ranges::stable_sort(all.layers, std::greater{}, &LayerShare::seconds);
     return all;
 }
 

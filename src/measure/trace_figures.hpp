@@ -12,6 +12,10 @@ namespace pb::measure {
 /// Returns a percentile if there are enough samples for it: at least one of them must lie beyond it.
 [[nodiscard]] std::optional<double> percentile(const std::vector<double>& samples, int percent);
 
+/// Returns the calls of the rank with the largest median: of the ranks that had windows, or also of idle ones. Null
+/// where none of them has calls.
+[[nodiscard]] const std::vector<double>* slowest_calls(const record::PointTrace& trace, bool idle_too = false);
+
 /// Fills the figures of a call, from the rank with the largest median: the others wait for it.
 void add_calls(const record::PointTrace& trace, Summary& summary);
 

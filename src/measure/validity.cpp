@@ -121,9 +121,7 @@ void note_imbalance(const record::PointTrace& trace, Summary& summary) {
     if (!summary.imbalance || !summary.slowest_rank) return;
     const double expected = imbalance_of_split(trace);
     if (*summary.imbalance < kWorthNoting * expected) return;
-    const auto slowest = std::find_if(trace.ranks.begin(), trace.ranks.end(), [&](const record::RankTrace& rank) {
-        return rank.rank == *summary.slowest_rank;
-    });
+    const auto slowest = std::ranges::find(trace.ranks, *summary.slowest_rank, &record::RankTrace::rank);
     if (slowest == trace.ranks.end()) return;
     summary.notes.push_back(
         fmt::format("rank {}@{} is the slowest: {:.2f} x the mean of the ranks, of which the distribution of the "

@@ -53,8 +53,7 @@ Standing standing_of(const record::PointTrace& trace, const Summary& summary) {
 
 /// Returns the candidate that needs least memory among those whose interval reaches that of the fastest.
 const Candidate& best_of(const Candidates& all) {
-    const auto slower = [](const Candidate& a, const Candidate& b) { return a.rate() < b.rate(); };
-    const Candidate& fastest = *std::max_element(all.begin(), all.end(), slower);
+    const Candidate& fastest = *std::ranges::max_element(all, {}, &Candidate::rate);
     const Candidate* best = &fastest;
     for (const auto& candidate : all)
         if (candidate.highest_rate() >= fastest.lowest_rate() && candidate.memory() < best->memory()) best = &candidate;

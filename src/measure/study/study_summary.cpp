@@ -1,5 +1,7 @@
 #include "measure/study/study_summary.hpp"
 
+#include "measure/trace_figures.hpp"
+
 #include <algorithm>
 
 namespace pb::measure {
@@ -7,23 +9,12 @@ namespace pb::measure {
 namespace {
 
 const record::RankTrace* busiest_rank(const record::PointTrace& trace) {
-    const auto busiest = std::max_element(trace.ranks.begin(), trace.ranks.end(),
-                                          [](const auto& a, const auto& b) { return a.num_windows < b.num_windows; });
+    const auto busiest = std::ranges::max_element(trace.ranks, {}, &record::RankTrace::num_windows);
     return busiest == trace.ranks.end() || busiest->num_windows == 0 ? nullptr : &*busiest;
 }
 
 std::optional<Interval> scaled(const std::optional<Interval>& interval, double factor) {
     return interval ? std::optional(Interval{interval->low * factor, interval->high * factor}) : std::nullopt;
-}
-
-/// Returns the calls of the rank with the slowest median call.
-const std::vector<double>* slowest_calls(const record::PointTrace& trace) {
-    const std::vector<double>* slowest = nullptr;
-    for (const auto& rank : trace.ranks)
-        if (!rank.forward_call_s.empty() && rank.num_batches > 0 &&
-            (slowest == nullptr || median(rank.forward_call_s) > median(*slowest)))
-            slowest = &rank.forward_call_s;
-    return slowest;
 }
 
 std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const record::PointTrace& trace,

@@ -64,12 +64,6 @@ VariantGroup describe_base(VariedBy by, const std::string& label, const StudyPoi
     return group;
 }
 
-int64_t fastest_of(const std::vector<Variant>& points) {
-    return std::max_element(points.begin(), points.end(),
-                            [](const Variant& a, const Variant& b) { return a.speedup < b.speedup; })
-        ->point;
-}
-
 }  // namespace
 
 std::string variant_of(VariedBy by, const plan::Point& point) {
@@ -92,7 +86,7 @@ std::vector<VariantGroup> compare_variants(VariedBy by, const StudyPoints& point
             if (is_measured(i) && !is_base(by, points[i].trace->point))
                 group.points.push_back(compare(by, points[*base], points[i]));
         if (group.points.empty()) continue;
-        group.fastest = fastest_of(group.points);
+        group.fastest = std::ranges::max_element(group.points, {}, &Variant::speedup)->point;
         all.push_back(std::move(group));
     }
     return all;

@@ -105,8 +105,7 @@ record::PointTrace trace_from(const record::JsonField& line) {
 }
 
 measure::RankSummary& rank_of(std::vector<measure::RankSummary>& ranks, int rank) {
-    const auto found =
-        std::find_if(ranks.begin(), ranks.end(), [&](const measure::RankSummary& r) { return r.rank == rank; });
+    const auto found = std::ranges::find(ranks, rank, &measure::RankSummary::rank);
     if (found != ranks.end()) return *found;
     ranks.push_back({});
     ranks.back().rank = rank;
