@@ -108,14 +108,6 @@ std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::sp
     return magic.open(std::move(opened));
 }
 
-Image load_image(const std::filesystem::path& file) {
-    const std::unique_ptr<ImageFile> opened = open_image(file);
-    const ImageInfo& info = opened->info();
-    Image image(info.extent, info.channels, info.dtype);
-    opened->read({0, 0, info.extent}, image.view());
-    return image;
-}
-
 namespace {
 
 /// The capabilities of a format, and the function that writes it.
