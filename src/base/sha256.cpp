@@ -6,6 +6,7 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shape.hpp"
 
+#include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -32,13 +33,7 @@ class Digest {
         std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
         unsigned int size = 0;
         require(EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1, "SHA-256 failed in libcrypto");
-        constexpr std::string_view kDigits = "0123456789abcdef";
-        std::string text;
-        for (unsigned int i = 0; i < size; ++i) {
-            text += kDigits[digest[i] >> 4];
-            text += kDigits[digest[i] & 15];
-        }
-        return text;
+        return fmt::format("{:02x}", fmt::join(std::span(digest.data(), size), ""));
     }
 
   private:

@@ -6,8 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
 namespace pb {
@@ -68,20 +66,5 @@ struct TelemetryRecord {
     [[nodiscard]] const std::optional<double>& operator[](Meter meter) const { return meters[meter]; }
     [[nodiscard]] std::optional<double>& operator[](Meter meter) { return meters[meter]; }
 };
-
-// What else went on on the hosts while a point was timed, in words, from what their kernels counted. Pure.
-
-/// A rank that took part, and what was counted while it was watched.
-struct RankLoad {
-    std::string host;
-    const TelemetryRecord* record;
-};
-
-/// "node1: other processes used 1.3 cores, something waited for a core 34 % of the time"; several hosts are joined by
-/// "; ". Only what is large enough to move a time by percents is named. Empty: nothing was, or nothing could be read.
-[[nodiscard]] std::string disturbance_of(std::span<const RankLoad> ranks);
-
-/// The part of `disturbance_of` that only other processes and the hypervisor can cause: cores that they took.
-[[nodiscard]] std::string foreign_work_of(std::span<const RankLoad> ranks);
 
 }  // namespace pb

@@ -71,7 +71,7 @@ std::string CallTimes::formula() const {
 }
 
 std::string call_table(std::vector<CallTime> times) {
-    std::sort(times.begin(), times.end(), [](const CallTime& a, const CallTime& b) { return a.batch < b.batch; });
+    std::ranges::sort(times, {}, &CallTime::batch);
     std::string table;
     for (const CallTime& time : times)
         add_item(table, format_setting(time.batch) + ":" + format_setting(time.seconds), ",");

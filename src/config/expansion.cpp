@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <set>
 
 namespace pb::config {
@@ -57,11 +55,10 @@ void check_size(const std::vector<Axis>& axes, size_t num_points) {
         add_item(factors, fmt::format("{} ({})", axis.front()->key, size_of(axis)), " x ");
     }
     if (static_cast<double>(num_points) + product <= kMaxPoints) return;
-    std::array<char, 32> total{};
-    std::snprintf(total.data(), total.size(), "%.6g", static_cast<double>(num_points) + product);
     const Place place = axes.empty() ? Place{} : axes.back().back()->place;
-    throw UsageError(place.text() + ": the study expands to at least " + total.data() + " points, 100000 are allowed" +
-                     (factors.empty() ? "" : "; this group: " + factors));
+    throw UsageError(fmt::format("{}: the study expands to at least {:.6g} points, 100000 are allowed{}", place.text(),
+                                 static_cast<double>(num_points) + product,
+                                 factors.empty() ? "" : "; this group: " + factors));
 }
 
 /// An exclusion with its values in the form of text_by_key, so that `0` and `none` are the same halo.

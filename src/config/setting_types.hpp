@@ -1,5 +1,5 @@
 // Types of settings beside numbers and texts (named choices, counts that may be left to the program), and the
-// description of a setting.
+// description of a setting. A type that may hold a number, or a word instead, has `number()`.
 #pragma once
 
 #include "patchbench/base/choices.hpp"
@@ -40,6 +40,9 @@ struct HaloSetting {
     enum class Kind : uint8_t { pixels, exact, carried, exchanged, automatic };
     Kind kind = Kind::exact;
     int64_t pixels = 0;
+    [[nodiscard]] std::optional<int64_t> number() const {
+        return kind == Kind::pixels ? std::optional(pixels) : std::nullopt;
+    }
     friend bool operator==(const HaloSetting&, const HaloSetting&) = default;
 };
 
@@ -48,6 +51,7 @@ struct CountSetting {
     int64_t count = 0;                         // 0: auto, all
     std::string_view automatic_word = "auto";  // how 0 is written; a string literal
     [[nodiscard]] bool is_automatic() const { return count == 0; }
+    [[nodiscard]] std::optional<int64_t> number() const { return is_automatic() ? std::nullopt : std::optional(count); }
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
 };
 
@@ -112,6 +116,7 @@ struct BatchSetting {
     int64_t count = 4;     // 0: found by measuring
     bool largest = false;  // when 0: the largest that fits instead of the fastest
     [[nodiscard]] bool is_open() const { return count == 0; }
+    [[nodiscard]] std::optional<int64_t> number() const { return is_open() ? std::nullopt : std::optional(count); }
     friend bool operator==(const BatchSetting&, const BatchSetting&) = default;
 };
 
@@ -121,6 +126,7 @@ struct NoiseLevelSetting {
     NoiseLevelSetting() = default;
     NoiseLevelSetting(double known) : level(known) {}  // NOLINT(google-explicit-constructor): a level is one
     [[nodiscard]] bool is_automatic() const { return level < 0; }
+    [[nodiscard]] std::optional<double> number() const { return is_automatic() ? std::nullopt : std::optional(level); }
     friend bool operator==(const NoiseLevelSetting&, const NoiseLevelSetting&) = default;
 };
 

@@ -30,38 +30,23 @@ std::string range_of(const FieldName& field) {
     return format_setting(field.limits.low) + " to " + format_setting(field.limits.high) + unit_after_number(field);
 }
 
-template <class Number>
-requires std::integral<Number> || std::floating_point<Number>
-void check_limits(const FieldName& field, Number value) {
-    const auto number = static_cast<double>(value);
-    if (number >= field.limits.low && number <= field.limits.high) return;
-    throw UsageError(std::string(field.key) + " = " + format_setting(value) + ": must lie between " +
-                     format_setting(field.limits.low) + " and " + format_setting(field.limits.high) +
-                     unit_after_number(field));
-}
-
-void check_limits(const FieldName& field, const CountSetting& value) {
-    if (!value.is_automatic()) check_limits(field, value.count);
-}
-
-void check_limits(const FieldName& field, const BatchSetting& value) {
-    if (!value.is_open()) check_limits(field, value.count);
-}
-
-void check_limits(const FieldName& field, const NoiseLevelSetting& value) {
-    if (!value.is_automatic()) check_limits(field, value.level);
-}
-
-void check_limits(const FieldName& field, const HaloSetting& value) {
-    if (value.kind == HaloSetting::Kind::pixels) check_limits(field, value.pixels);
-}
+template <class Value>
+inline constexpr bool kHasNoNumber =
+    NamedEnum<Value> || std::same_as<Value, bool> || std::same_as<Value, std::string> ||
+    std::same_as<Value, EngineSetting> || std::same_as<Value, NetworkSetting> || std::same_as<Value, LayoutSetting>;
 
 template <class Value>
-requires NamedEnum<Value> || std::same_as<Value, std::string> || std::same_as<Value, EngineSetting> ||
-    std::same_as<Value, NetworkSetting> || std::same_as<Value, LayoutSetting>
-void check_limits(const FieldName& /*field*/, const Value& /*value*/) {}
-
-void check_limits(const FieldName& /*field*/, bool /*value*/) {}
+void check_limits(const FieldName& field, const Value& value) {
+    if constexpr (requires { value.number(); }) {
+        if (const auto number = value.number()) check_limits(field, *number);
+    } else if constexpr (!kHasNoNumber<Value>) {
+        const auto number = static_cast<double>(value);
+        if (number >= field.limits.low && number <= field.limits.high) return;
+        throw UsageError(std::string(field.key) + " = " + format_setting(value) + ": must lie between " +
+                         format_setting(field.limits.low) + " and " + format_setting(field.limits.high) +
+                         unit_after_number(field));
+    }
+}
 
 template <class Value>
 std::string readable_text(const Value& value) {

@@ -1,6 +1,7 @@
 #include "image/image.hpp"
 
 #include "base/sample_value.hpp"
+#include "image/sample_types.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -13,19 +14,24 @@ void check_pair(const PixelView& from, const MutablePixelView& to) {
     require(from.extent == to.extent && from.channels == to.channels, "images to convert differ in extent or channels");
 }
 
-template <class Sample>
-void row_to_float(const std::byte* from, float* to, int64_t count) {
-    const auto* samples = reinterpret_cast<const Sample*>(from);
-    for (int64_t i = 0; i < count; ++i) to[i] = to_unit(samples[i]);
+struct Samples {
+    int64_t of_pixel = 0;
+    int64_t pixels = 0;
+};
+
+template <class Word>
+void copy_pixels(const Word* from, int64_t from_channels, Word* to, int64_t to_channels, Samples count) {
+    for (int64_t x = 0; x < count.pixels; ++x, from += from_channels, to += to_channels)
+        for (int64_t c = 0; c < count.of_pixel; ++c) to[c] = from[c];
 }
 
-template <class Sample>
-void row_from_float(const float* from, std::byte* to, int64_t count) {
-    auto* samples = reinterpret_cast<Sample*>(to);
-    for (int64_t i = 0; i < count; ++i) {
-        const float value = from[i];
-        samples[i] = from_unit<Sample>(value);
-    }
+/// Calls `use` with a value of the unsigned type of so many bytes, which copies samples of any type.
+template <class Use>
+void with_word(size_t bytes, Use&& use) {
+    if (bytes == 1) return use(uint8_t{});
+    if (bytes == 2) return use(uint16_t{});
+    if (bytes == 4) return use(uint32_t{});
+    use(uint64_t{});
 }
 
 }  // namespace
@@ -34,61 +40,49 @@ void copy_bands(const PixelView& from, int64_t first, int64_t count, MutablePixe
     require(from.extent == to.extent && from.dtype == to.dtype && first >= 0 && first + count <= from.channels &&
                 to_first >= 0 && to_first + count <= to.channels,
             "bands to copy do not lie in both images");
-    const size_t bytes = static_cast<size_t>(count) * size_of(from.dtype);
-    for (int64_t y = 0; y < from.extent.h; ++y) {
-        const std::byte* in = from.row(y) + static_cast<size_t>(first) * size_of(from.dtype);
-        std::byte* out = to.row(y) + static_cast<size_t>(to_first) * size_of(to.dtype);
-        if (from.channels == count && to.channels == count) {
-            std::memcpy(out, in, bytes * static_cast<size_t>(from.extent.w));
-            continue;
-        }
-        for (int64_t x = 0; x < from.extent.w; ++x, in += from.pixel_bytes(), out += to.pixel_bytes())
-            std::memcpy(out, in, bytes);
+    if (from.channels == count && to.channels == count) {
+        const size_t bytes = static_cast<size_t>(from.extent.w) * from.pixel_bytes();
+        for (int64_t y = 0; y < from.extent.h; ++y) std::memcpy(to.row(y), from.row(y), bytes);
+        return;
     }
+    with_word(size_of(from.dtype), [&](auto word) {
+        for (int64_t y = 0; y < from.extent.h; ++y) {
+            const auto* in = reinterpret_cast<const decltype(word)*>(from.row(y)) + first;
+            auto* out = reinterpret_cast<decltype(word)*>(to.row(y)) + to_first;
+            copy_pixels(in, from.channels, out, to.channels, {count, from.extent.w});
+        }
+    });
 }
 
 void to_float(const PixelView& from, MutablePixelView to) {
     check_pair(from, to);
     require(to.dtype == DType::f32, "to_float writes f32");
-    const int64_t count = from.extent.w * from.channels;
-    for (int64_t y = 0; y < from.extent.h; ++y) {
-        auto* out = reinterpret_cast<float*>(to.row(y));
-        switch (from.dtype) {
-            case DType::u8:
-                row_to_float<uint8_t>(from.row(y), out, count);
-                break;
-            case DType::u16:
-                row_to_float<uint16_t>(from.row(y), out, count);
-                break;
-            case DType::f32:
-                std::memcpy(out, from.row(y), static_cast<size_t>(count) * sizeof(float));
-                break;
-            default:
-                throw Error("images hold u8, u16 or f32 samples");
+    with_image_type(from.dtype, [&](auto type) {
+        using Sample = decltype(type);
+        const int64_t count = from.extent.w * from.channels;
+        for (int64_t y = 0; y < from.extent.h; ++y) {
+            const auto* samples = reinterpret_cast<const Sample*>(from.row(y));
+            auto* out = reinterpret_cast<float*>(to.row(y));
+            for (int64_t i = 0; i < count; ++i) out[i] = to_unit(samples[i]);
         }
-    }
+    });
 }
 
 void from_float(const PixelView& from, MutablePixelView to) {
     check_pair(from, to);
     require(from.dtype == DType::f32, "from_float reads f32");
-    const int64_t count = from.extent.w * from.channels;
-    for (int64_t y = 0; y < from.extent.h; ++y) {
-        const auto* values = reinterpret_cast<const float*>(from.row(y));
-        switch (to.dtype) {
-            case DType::u8:
-                row_from_float<uint8_t>(values, to.row(y), count);
-                break;
-            case DType::u16:
-                row_from_float<uint16_t>(values, to.row(y), count);
-                break;
-            case DType::f32:
-                std::memcpy(to.row(y), values, static_cast<size_t>(count) * sizeof(float));
-                break;
-            default:
-                throw Error("images hold u8, u16 or f32 samples");
+    with_image_type(to.dtype, [&](auto type) {
+        using Sample = decltype(type);
+        const int64_t count = from.extent.w * from.channels;
+        for (int64_t y = 0; y < from.extent.h; ++y) {
+            const auto* values = reinterpret_cast<const float*>(from.row(y));
+            auto* samples = reinterpret_cast<Sample*>(to.row(y));
+            for (int64_t i = 0; i < count; ++i) {
+                const float value = values[i];
+                samples[i] = from_unit<Sample>(value);
+            }
         }
-    }
+    });
 }
 
 }  // namespace pb::image

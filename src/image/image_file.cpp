@@ -1,5 +1,6 @@
 #include "image/image_file.hpp"
 
+#include "base/text.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
 
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -108,14 +108,6 @@ std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::sp
     return magic.open(std::move(opened));
 }
 
-Image load_image(const std::filesystem::path& file) {
-    const std::unique_ptr<ImageFile> opened = open_image(file);
-    const ImageInfo& info = opened->info();
-    Image image(info.extent, info.channels, info.dtype);
-    opened->read({0, 0, info.extent}, image.view());
-    return image;
-}
-
 namespace {
 
 /// The capabilities of a format, and the function that writes it.
@@ -194,11 +186,7 @@ void check_alpha(const ImageToSave& image, const Format& format, const std::file
 
 }  // namespace
 
-std::string extension_of(const std::filesystem::path& file) {
-    std::string extension = file.extension().string();
-    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return extension;
-}
+std::string extension_of(const std::filesystem::path& file) { return lower_case(file.extension().string()); }
 
 bool is_tiff(const std::filesystem::path& file) {
     const std::string extension = extension_of(file);

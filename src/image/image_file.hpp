@@ -115,9 +115,6 @@ class ImageFile {
 /// `info`. Throws UsageError in the cases of open_image, and when the length of the file does not fit `info`.
 [[nodiscard]] std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, const ImageInfo& info);
 
-/// Reads the whole image. For tests.
-[[nodiscard]] Image load_image(const std::filesystem::path& file);
-
 /// An image and its metadata, ready to be written. `alpha` may be empty; otherwise it has one channel and the dtype of
 /// `pixels`.
 struct ImageToSave {

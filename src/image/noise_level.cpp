@@ -1,6 +1,7 @@
 #include "base/sample_value.hpp"
 #include "base/statistics.hpp"
 #include "image/quality.hpp"
+#include "image/sample_types.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -26,14 +27,8 @@ struct Region {
 /// Returns a sample of the image. Integers are scaled to [0,1].
 float value_at(const PixelView& image, int64_t y, int64_t x, int64_t channel) {
     const int64_t i = x * image.channels + channel;
-    switch (image.dtype) {
-        case DType::u8:
-            return to_unit(reinterpret_cast<const uint8_t*>(image.row(y))[i]);
-        case DType::u16:
-            return to_unit(reinterpret_cast<const uint16_t*>(image.row(y))[i]);
-        default:
-            return reinterpret_cast<const float*>(image.row(y))[i];
-    }
+    return with_image_type(
+        image.dtype, [&](auto type) { return to_unit(reinterpret_cast<const decltype(type)*>(image.row(y))[i]); });
 }
 
 void add_block(const PixelView& image, int64_t y, int64_t x, int64_t channel, Region& region) {

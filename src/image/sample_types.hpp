@@ -45,6 +45,21 @@ void with_sample_type(DType type, Use&& use) {
     throw Error("no image holds bf16 samples");
 }
 
+/// The same for the types of images in memory.
+template <class Use>
+auto with_image_type(DType type, Use&& use) {
+    switch (type) {
+        case DType::u8:
+            return use(uint8_t{});
+        case DType::u16:
+            return use(uint16_t{});
+        case DType::f32:
+            return use(float{});
+        default:
+            throw Error("images hold u8, u16 or f32 samples");
+    }
+}
+
 template <class Sample>
 double value_of(Sample sample) {
     if constexpr (std::is_same_v<Sample, Half>)

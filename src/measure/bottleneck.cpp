@@ -54,7 +54,7 @@ std::vector<Loss> find_losses(const Summary& s) {
                              {Limit::imbalance, imbalance(s)},
                              {Limit::noise, noise(s)}};
     std::erase_if(losses, [](const Loss& loss) { return loss.share < kSmallestLoss; });
-    std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.share > b.share; });
+    std::ranges::stable_sort(losses, std::greater{}, &Loss::share);
     return losses;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace pb::measure {
 
@@ -26,8 +27,7 @@ constexpr double kGigabyte = 1e9;
 
 /// The bounds of the rank that was profiled; none were measured for other ranks than those of the point.
 record::BoundsRecord bounds_of(const record::PointTrace& trace) {
-    const auto rank = std::find_if(trace.ranks.begin(), trace.ranks.end(),
-                                   [&](const record::RankTrace& one) { return one.rank == trace.profile->rank; });
+    const auto rank = std::ranges::find(trace.ranks, trace.profile->rank, &record::RankTrace::rank);
     return rank == trace.ranks.end() ? record::BoundsRecord{} : rank->bounds;
 }
 
@@ -41,13 +41,7 @@ std::optional<double> least_seconds(const record::LayerProfile& layer, const rec
 }
 
 LayerShare share_of(const record::LayerProfile& layer, double forward_s, const record::BoundsRecord& bounds) {
-    LayerShare share{.layer = layer.layer,
-                     .operation = layer.operation,
-                     .seconds = layer.seconds,
-                     .share = forward_s > 0 ? layer.seconds / forward_s : 0,
-                     .flop = layer.flop,
-                     .executed_flop = layer.executed_flop,
-                     .bytes = layer.bytes};
+    LayerShare share{layer, forward_s > 0 ? layer.seconds / forward_s : 0, std::nullopt};
     if (const auto least = least_seconds(layer, bounds); least && layer.seconds > 0)
         share.of_bound = *least / layer.seconds;
     return share;
@@ -68,17 +62,11 @@ PointProfile profile_of(const record::PointTrace& trace) {
         all.layers.push_back(share_of(layer, profile.forward_s, bounds));
         all.other_s -= layer.seconds;
     }
-    std::stable_sort(all.layers.begin(), all.layers.end(),
-                     [](const LayerShare& a, const LayerShare& b) { return a.seconds > b.seconds; });
+    std::ranges::stable_sort(all.layers, std::greater{}, &LayerShare::seconds);
     return all;
 }
 
 }  // namespace
-
-std::optional<Interval> pipeline_interval(const Summary& summary) {
-    if (!summary.pipeline_low_s || !summary.pipeline_high_s) return std::nullopt;
-    return Interval{*summary.pipeline_low_s, *summary.pipeline_high_s};
-}
 
 std::optional<Interval> rate_interval(const std::optional<double>& rate, const Summary& summary) {
     const auto time = pipeline_interval(summary);
@@ -91,10 +79,10 @@ PointFigures point_figures(const Summary& summary) {
             rate_interval(summary.useful_mpx_per_s, summary), stage_shares(summary)};
 }
 
-std::vector<PointProfile> find_profiles(const std::vector<record::PointTrace>& traces) {
+std::vector<PointProfile> find_profiles(const StudyPoints& points) {
     std::vector<PointProfile> all;
-    for (const auto& trace : traces)
-        if (trace.profile) all.push_back(profile_of(trace));
+    for (const auto& [trace, summary] : points)
+        if (trace->profile) all.push_back(profile_of(*trace));
     return all;
 }
 

@@ -13,7 +13,10 @@
 namespace pb::measure {
 
 /// Returns the 95 % interval of pipeline_s; nothing without enough repetitions.
-[[nodiscard]] std::optional<Interval> pipeline_interval(const Summary& summary);
+[[nodiscard]] inline std::optional<Interval> pipeline_interval(const Summary& summary) {
+    if (!summary.pipeline_low_s || !summary.pipeline_high_s) return std::nullopt;
+    return Interval{*summary.pipeline_low_s, *summary.pipeline_high_s};
+}
 
 /// Returns the 95 % interval of `rate` = work / pipeline_s, from the ends of the interval of pipeline_s: the long time
 /// gives the low rate.
@@ -33,11 +36,8 @@ struct PointFigures {
 [[nodiscard]] PointFigures point_figures(const Summary& summary);
 
 /// One layer; all figures are those of one call.
-struct LayerShare {
-    std::string layer, operation;
-    double seconds = 0;
+struct LayerShare : record::LayerProfile {
     double share = 0;  // of the time of the call
-    double flop = 0, executed_flop = 0, bytes = 0;
     /// The least time by the bounds of the rank over the time that it took. None: a bound that it needs was not
     /// measured.
     std::optional<double> of_bound;
@@ -57,6 +57,6 @@ struct PointProfile {
 /// The profiles of the points that have one, in their order. A layer's bound is the larger of two times: the FLOP
 /// that it executes at the faster of matrix product and convolution, and its bytes at the copy rate. With all its data
 /// in a cache a layer can be faster than its bound.
-[[nodiscard]] std::vector<PointProfile> find_profiles(const std::vector<record::PointTrace>& traces);
+[[nodiscard]] std::vector<PointProfile> find_profiles(const StudyPoints& points);
 
 }  // namespace pb::measure

@@ -5,8 +5,6 @@
 #include "plan/memory_limit.hpp"
 #include "plan/slabs.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <algorithm>
 
 namespace pb::measure {
@@ -180,14 +178,12 @@ void add_exchange(const record::PointTrace& trace, Summary& summary) {
 
 double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_per_pixel; }
 
-std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
-                                     const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "find_rooflines: every trace needs its summary");
+std::vector<Roofline> find_rooflines(const StudyPoints& points) {
     std::vector<Roofline> all;
     std::vector<LeastBounds> bounds;  // one for each roofline
-    for (size_t i = 0; i < traces.size(); ++i) {
-        if (!is_bounded(summaries[i])) continue;
-        const plan::Point& point = traces[i].point;
+    for (const auto& [trace, summary] : points) {
+        if (!is_bounded(*summary)) continue;
+        const plan::Point& point = trace->point;
         auto roofline = std::find_if(all.begin(), all.end(), [&](const Roofline& one) {
             return one.device == point.device && one.dtype == point.settings.dtype;
         });
@@ -196,12 +192,12 @@ std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& trac
             all.push_back({point.device, point.settings.dtype, 0, {}, {}, {}});
             bounds.emplace_back();
         }
-        all[place].points.push_back({.point = summaries[i].index,
+        all[place].points.push_back({.point = summary->index,
                                      .flop_per_byte = flop_per_pixel(point) / bytes_per_pixel(point),
                                      .executed_flop_per_byte = executed_flop_per_pixel(point) / bytes_per_pixel(point),
-                                     .tflops = *summaries[i].forward_tflops,
-                                     .executed_tflops = *summaries[i].executed_tflops});
-        bounds[place].add(summaries[i].bounds);
+                                     .tflops = *summary->forward_tflops,
+                                     .executed_tflops = *summary->executed_tflops});
+        bounds[place].add(summary->bounds);
     }
     for (size_t i = 0; i < all.size(); ++i) {
         all[i].copy_gb_per_s = bounds[i].copy.value();

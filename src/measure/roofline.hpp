@@ -37,8 +37,7 @@ struct Roofline {
 
 /// Returns the rooflines in the order of the study. Leaves out points whose network was not timed alone or whose bounds
 /// were not measured.
-[[nodiscard]] std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
-                                                   const std::vector<Summary>& summaries);
+[[nodiscard]] std::vector<Roofline> find_rooflines(const StudyPoints& points);
 
 /// Adds upper bounds, and the percentage of them that a point reaches, to its summary. Needs summary.repetitions. FLOP
 /// and bytes come from the tables of the networks.

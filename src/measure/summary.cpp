@@ -3,7 +3,6 @@
 #include "config/text.hpp"
 #include "measure/roofline.hpp"
 #include "measure/trace_figures.hpp"
-#include "measure/validity.hpp"
 
 #include <fmt/format.h>
 
@@ -261,9 +260,29 @@ Summary summarise(const record::PointTrace& trace) {
     return summary;
 }
 
+StudyPoints study_points(const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries) {
+    require(traces.size() == summaries.size(), "study_points: every trace needs its summary");
+    StudyPoints points;
+    points.reserve(traces.size());
+    for (size_t i = 0; i < traces.size(); ++i) points.push_back({&traces[i], &summaries[i]});
+    return points;
+}
+
+namespace {
+
+std::string label_of_one(const Summary& summary, int64_t num_same) {
+    return num_same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
+}
+
+}  // namespace
+
 std::string unique_label(const Summary& summary, const std::vector<Summary>& all) {
-    const auto same = std::ranges::count(all, summary.label, &Summary::label);
-    return same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
+    return label_of_one(summary, std::ranges::count(all, summary.label, &Summary::label));
+}
+
+std::string unique_label(const Summary& summary, const StudyPoints& all) {
+    const auto is_same = [&](const StudyPoint& one) { return one.summary->label == summary.label; };
+    return label_of_one(summary, std::ranges::count_if(all, is_same));
 }
 
 }  // namespace pb::measure

@@ -104,9 +104,21 @@ struct Summary {
 /// Throws Error when the trace of a point with status ok is inconsistent: a rank lacks a sample for a repetition.
 [[nodiscard]] Summary summarise(const record::PointTrace& trace);
 
+/// A point of a study. It refers to both, which must outlive it.
+struct StudyPoint {
+    const record::PointTrace* trace;
+    const Summary* summary;
+};
+using StudyPoints = std::vector<StudyPoint>;
+
+/// Throws Error unless every trace has its summary.
+[[nodiscard]] StudyPoints study_points(const std::vector<record::PointTrace>& traces,
+                                       const std::vector<Summary>& summaries);
+
 /// Returns the label of a point as tables show it: of points with equal labels each gets its index as a suffix
 /// ("dncnn-p256#3"). `all` are the points of its study.
 [[nodiscard]] std::string unique_label(const Summary& summary, const std::vector<Summary>& all);
+[[nodiscard]] std::string unique_label(const Summary& summary, const StudyPoints& all);
 
 /// The median interval needs at least this many repetitions.
 inline constexpr int64_t kMinRepetitionsForInterval = 6;

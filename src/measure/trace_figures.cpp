@@ -10,16 +10,6 @@ namespace {
 constexpr size_t kFewestCallsForMean = 30;  // from here on the mean of skewed times is about normal
 constexpr double kNormal95 = 1.96;
 
-/// Returns the calls of the rank with the largest median; null where no rank has calls.
-const std::vector<double>* calls_of_slowest(const record::PointTrace& trace) {
-    const std::vector<double>* slowest = nullptr;
-    for (const auto& rank : trace.ranks) {
-        const auto& calls = rank.forward_call_s;
-        if (!calls.empty() && (slowest == nullptr || median(calls) > median(*slowest))) slowest = &calls;
-    }
-    return slowest;
-}
-
 void add_median(const std::vector<double>& calls, Summary& summary) {
     summary.call_s = median(calls);
     if (const auto interval = median_interval(calls)) {
@@ -103,13 +93,23 @@ void add_gauges(const record::PointTrace& trace, Summary& summary) {
 
 }  // namespace
 
+const std::vector<double>* slowest_calls(const record::PointTrace& trace, bool idle_too) {
+    const std::vector<double>* slowest = nullptr;
+    for (const auto& rank : trace.ranks) {
+        const auto& calls = rank.forward_call_s;
+        if (calls.empty() || (rank.num_batches == 0 && !idle_too)) continue;
+        if (slowest == nullptr || median(calls) > median(*slowest)) slowest = &calls;
+    }
+    return slowest;
+}
+
 std::optional<double> percentile(const std::vector<double>& samples, int percent) {
     if (static_cast<int>(samples.size()) * (100 - percent) < 100) return std::nullopt;
     return quantile(samples, percent / 100.0);
 }
 
 void add_calls(const record::PointTrace& trace, Summary& summary) {
-    const std::vector<double>* const calls = calls_of_slowest(trace);
+    const std::vector<double>* const calls = slowest_calls(trace, true);
     if (calls == nullptr || summary.simulated) return;
     add_median(*calls, summary);
     add_mean(*calls, summary);

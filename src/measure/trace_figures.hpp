@@ -1,4 +1,5 @@
-// Turns the forward calls of a point, and the counters of its devices and hosts, into figures of its summary.
+// Turns the forward calls of a point, and the counters of its devices and hosts, into figures of its summary, and
+// decides whether they may be compared.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -10,6 +11,10 @@ namespace pb::measure {
 
 /// Returns a percentile if there are enough samples for it: at least one of them must lie beyond it.
 [[nodiscard]] std::optional<double> percentile(const std::vector<double>& samples, int percent);
+
+/// Returns the calls of the rank with the largest median: of the ranks that had windows, or also of idle ones. Null
+/// where none of them has calls.
+[[nodiscard]] const std::vector<double>* slowest_calls(const record::PointTrace& trace, bool idle_too = false);
 
 /// Fills the figures of a call, from the rank with the largest median: the others wait for it.
 void add_calls(const record::PointTrace& trace, Summary& summary);
@@ -23,5 +28,9 @@ void add_telemetry(const record::PointTrace& trace, Summary& summary);
 
 /// Returns warnings: other processes on a device, clocks held at the power limit.
 [[nodiscard]] std::vector<std::string> telemetry_notes(const record::PointTrace& trace);
+
+/// Fills validity, reasons (if the figures may not be compared) and notes of `summary`. Needs summary.repetitions. In
+/// validity.cpp.
+void rate_validity(const record::PointTrace& trace, Summary& summary);
 
 }  // namespace pb::measure

@@ -1,7 +1,5 @@
-#include "measure/validity.hpp"
-
+// Decides whether the figures of a point may be compared, and gives the reasons if not.
 #include "base/statistics.hpp"
-#include "base/telemetry_record.hpp"
 #include "measure/trace_figures.hpp"
 
 #include <fmt/format.h>
@@ -73,13 +71,6 @@ void rate_measurement(const record::PointTrace& trace, Summary& summary) {
 
 std::string signed_percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
 
-std::vector<RankLoad> loads_of(const record::PointTrace& trace) {
-    std::vector<RankLoad> loads;
-    loads.reserve(trace.ranks.size());
-    for (const auto& rank : trace.ranks) loads.push_back({rank.host, &rank.telemetry});
-    return loads;
-}
-
 /// Notes the discarded measurements, and the cause of drift that the kernels report for the one that was kept.
 void note_measurements(const record::PointTrace& trace, Summary& summary) {
     const auto with_cause = [](const std::string& cause) {
@@ -92,8 +83,8 @@ void note_measurements(const record::PointTrace& trace, Summary& summary) {
     if (is_drifting(trace))
         summary.notes.push_back(
             fmt::format("drifted by {} in the {} measurement{}", signed_percent(find_trend(trace.wall_s).drift),
-                        trace.discarded.empty() ? "only" : "last", with_cause(disturbance_of(loads_of(trace)))));
-    else if (const std::string foreign = foreign_work_of(trace); !foreign.empty())
+                        trace.discarded.empty() ? "only" : "last", with_cause(record::disturbance_of(trace.ranks))));
+    else if (const std::string foreign = record::foreign_work_of(trace.ranks); !foreign.empty())
         summary.notes.push_back("not measured alone: " + foreign);
 }
 
@@ -130,9 +121,7 @@ void note_imbalance(const record::PointTrace& trace, Summary& summary) {
     if (!summary.imbalance || !summary.slowest_rank) return;
     const double expected = imbalance_of_split(trace);
     if (*summary.imbalance < kWorthNoting * expected) return;
-    const auto slowest = std::find_if(trace.ranks.begin(), trace.ranks.end(), [&](const record::RankTrace& rank) {
-        return rank.rank == *summary.slowest_rank;
-    });
+    const auto slowest = std::ranges::find(trace.ranks, *summary.slowest_rank, &record::RankTrace::rank);
     if (slowest == trace.ranks.end()) return;
     summary.notes.push_back(
         fmt::format("rank {}@{} is the slowest: {:.2f} x the mean of the ranks, of which the distribution of the "
@@ -177,8 +166,6 @@ void take_notes(const record::PointTrace& trace, Summary& summary) {
 }
 
 }  // namespace
-
-std::string foreign_work_of(const record::PointTrace& trace) { return foreign_work_of(loads_of(trace)); }
 
 void rate_validity(const record::PointTrace& trace, Summary& summary) {
     rate_status(trace, summary);

@@ -1,6 +1,6 @@
 // How the values of this layer name their fields. Each struct has one function `fields(visitor, value)` that calls
 // visitor("key", member) for every member, in the order of results.jsonl. The visitors produce the row that MPI sends
-// (row.hpp), JSON (json_writer.hpp, json_reader.hpp) and the JSON schema (json_schema.hpp).
+// (row.hpp), JSON (json_writer.hpp, json_reader.hpp) and, in tests/support, the JSON schema (json_schema.hpp).
 //
 // A visitor also offers `group(key, function)`, an object inside the object, and `columns(values)`, which writes a list
 // of structs as one array per field. A third argument is the field's description in the schema.

@@ -40,52 +40,18 @@ class JsonWriter {
     Json& object_;
 };
 
-/// Appends each field to the list of its key. The lists must exist, also when there are no values.
-class ColumnWriter {
-  public:
-    explicit ColumnWriter(Json& object) : object_(object) {}
-
-    template <class T>
-    void operator()(std::string_view key, const T& value, const char* /*meaning*/ = "") {
-        object_[std::string(key)].push_back(json_from(value));
-    }
-
-  private:
-    Json& object_;
-};
-
-/// Before writing: makes an empty list for each field. Afterwards: replaces a list of nulls by null where the field may
-/// be null.
-class ColumnEnds {
-  public:
-    ColumnEnds(Json& object, bool at_begin) : object_(object), at_begin_(at_begin) {}
-
-    template <class T>
-    void operator()(std::string_view key, const T& /*value*/, const char* /*meaning*/ = "") {
-        Json& column = object_[std::string(key)];
-        if (at_begin_) column = Json::array();
-    }
-    template <class T>
-    void operator()(std::string_view key, const Amount<std::optional<T>>& /*value*/, const char* /*meaning*/ = "") {
-        Json& column = object_[std::string(key)];
-        if (at_begin_) column = Json::array();
-        const auto is_null = [](const Json& item) { return item.is_null(); };
-        if (!at_begin_ && std::all_of(column.begin(), column.end(), is_null)) column = nullptr;
-    }
-
-  private:
-    Json& object_;
-    bool at_begin_;
-};
-
+/// A list for each field; null where the field may be null (it is in a T without values) and no value has it.
 template <class T>
 void JsonWriter::columns(const std::vector<T>& values) {
-    T none;
-    ColumnEnds begin(object_, true), end(object_, false);
-    fields(begin, none);
-    ColumnWriter writer(object_);
-    for (const auto& value : values) fields(writer, value);
-    fields(end, none);
+    const Json none = json_from(T{});
+    const Json rows = array_of(values, [](const T& value) { return json_from(value); });
+    const auto is_null = [](const Json& item) { return item.is_null(); };
+    for (const auto& field : none.items()) {
+        const std::string& key = field.key();
+        Json column = array_of(rows, [&](const Json& row) { return row.at(key); });
+        const bool says_nothing = field.value().is_null() && std::all_of(column.begin(), column.end(), is_null);
+        object_[key] = says_nothing ? Json(nullptr) : std::move(column);
+    }
 }
 
 // ---- values of each type, and of each form

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,16 @@ struct RankTrace {
     TelemetryRecord telemetry;
     BoundsRecord bounds;  // empty: not measured
 };
+
+// What else went on on the hosts while a point was timed, in words, from what their kernels counted.
+
+/// "node1: other processes used 1.3 cores, something waited for a core 34 % of the time"; several hosts are joined by
+/// "; ". Only what is large enough to move a time by percents is named. Empty: nothing was, or nothing could be read.
+/// Takes host and telemetry of each rank.
+[[nodiscard]] std::string disturbance_of(std::span<const RankTrace> ranks);
+
+/// The part of `disturbance_of` that only other processes and the hypervisor can cause: cores that they took.
+[[nodiscard]] std::string foreign_work_of(std::span<const RankTrace> ranks);
 
 /// The fields under `samples` in the line of a point. Memory, telemetry and bounds are elsewhere in the line.
 template <class V, Like<RankTrace> R>

@@ -13,18 +13,20 @@
 
 namespace pb::report {
 
-TimeLeft::TimeLeft(const std::vector<plan::Point>& points) {
-    for (const auto& point : points) {
-        const auto& settings = point.settings;
-        Job job{fmt::format("{} {} {} {} {}", config::format_setting(settings.network), name_of(settings.dtype),
-                            config::format_setting(settings.engine), name_of(point.device), point.num_ranks),
-                {}};
-        if (const auto prediction = plan::predict(point)) job.flop = prediction->flop;
-        left_.push_back(std::move(job));
-    }
+namespace {
+
+Rates::Job job_of(const plan::Point& point) {
+    const auto& settings = point.settings;
+    Rates::Job job{fmt::format("{} {} {} {} {}", config::format_setting(settings.network), name_of(settings.dtype),
+                               config::format_setting(settings.engine), name_of(point.device), point.num_ranks),
+                   {}};
+    if (const auto prediction = plan::predict(point)) job.flop = prediction->flop;
+    return job;
 }
 
-void TimeLeft::Rate::add(const Job& job, double job_seconds) {
+}  // namespace
+
+void Rates::Rate::add(const Job& job, double job_seconds) {
     seconds += job_seconds;
     ++points;
     if (!job.flop) return;
@@ -32,15 +34,28 @@ void TimeLeft::Rate::add(const Job& job, double job_seconds) {
     flop_seconds += job_seconds;
 }
 
-double TimeLeft::Rate::expect(const Job& job) const {
+double Rates::Rate::expect(const Job& job) const {
     if (job.flop && flop > 0) return *job.flop * flop_seconds / flop;
     return seconds / static_cast<double>(points);
 }
 
+void Rates::add(const Job& job, double seconds) {
+    rates_[job.kind].add(job, seconds);
+    overall_.add(job, seconds);
+}
+
+double Rates::expect(const Job& job) const {
+    const auto own = rates_.find(job.kind);
+    return (own != rates_.end() ? own->second : overall_).expect(job);
+}
+
+TimeLeft::TimeLeft(const std::vector<plan::Point>& points) {
+    for (const auto& point : points) left_.push_back(job_of(point));
+}
+
 void TimeLeft::finish_next(double seconds) {
     require(!left_.empty(), "TimeLeft: no point is left to finish");
-    rates_[left_.front().kind].add(left_.front(), seconds);
-    overall_.add(left_.front(), seconds);
+    rates_.add(left_.front(), seconds);
     left_.pop_front();
 }
 
@@ -50,11 +65,10 @@ void TimeLeft::skip_next() {
 }
 
 std::optional<double> TimeLeft::seconds(double spent_s) const {
-    if (overall_.points == 0) return std::nullopt;
+    if (rates_.empty()) return std::nullopt;
     double total = 0;
     for (const auto& job : left_) {
-        const auto own = rates_.find(job.kind);
-        const double expected = own != rates_.end() ? own->second.expect(job) : overall_.expect(job);
+        const double expected = rates_.expect(job);
         total += std::max(0.0, expected - std::exchange(spent_s, 0));
     }
     return total;
@@ -67,25 +81,6 @@ std::string clock_text(double seconds) {
 }
 
 namespace {
-
-/// What each of some measured points took.
-struct PointTimes {
-    std::vector<plan::Point> points;
-    std::vector<double> seconds;
-
-    void add(const plan::Point& point, double took_s) {
-        points.push_back(point);
-        seconds.push_back(took_s);
-    }
-    /// Returns what `point` takes at the rates of these.
-    [[nodiscard]] double expect(const plan::Point& point) const {
-        std::vector<plan::Point> all = points;
-        all.push_back(point);
-        TimeLeft left(all);
-        for (const double took_s : seconds) left.finish_next(took_s);
-        return left.seconds().value_or(0);
-    }
-};
 
 /// What measured points took beside their passes, as far as it is recorded.
 class AroundTimes {
@@ -108,7 +103,8 @@ class AroundTimes {
 };
 
 struct EarlierTimes {
-    PointTimes passes;  // the median of each point
+    Rates passes;  // the median of each point
+    std::vector<int> num_ranks;
     AroundTimes around;
 };
 
@@ -119,7 +115,8 @@ EarlierTimes earlier_times(std::span<const ResultsFile> earlier) {
             const record::PointTrace& trace = point.trace;
             const bool is_measured = point.summary.status == record::PointStatus::ok && !trace.wall_s.empty();
             if (!is_measured || point.summary.simulated) continue;
-            times.passes.add(trace.point, median(trace.wall_s));
+            times.passes.add(job_of(trace.point), median(trace.wall_s));
+            times.num_ranks.push_back(trace.point.num_ranks);
             times.around.add(trace);
         }
     }
@@ -146,13 +143,13 @@ double repeated_seconds(const plan::Point& point, double pass_s) {
 }  // namespace
 
 std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<const ResultsFile> earlier) {
-    const auto [passes, around] = earlier_times(earlier);
-    if (passes.points.empty()) return std::nullopt;
-    const auto [fewest, most] = std::ranges::minmax_element(passes.points, {}, &plan::Point::num_ranks);
-    ExpectedTime expected{.num_earlier = passes.points.size(), .ranks = {fewest->num_ranks, most->num_ranks}};
+    const auto [passes, num_ranks, around] = earlier_times(earlier);
+    if (passes.empty()) return std::nullopt;
+    const auto [fewest, most] = std::ranges::minmax(num_ranks);
+    ExpectedTime expected{.num_earlier = num_ranks.size(), .ranks = {fewest, most}};
     for (const auto& point : plan.points) {
         if (!point.refusal.empty() || plan::is_simulated(point)) continue;
-        expected.passes_s += repeated_seconds(point, passes.expect(point));
+        expected.passes_s += repeated_seconds(point, passes.expect(job_of(point)));
         expected.around_s += around.expect(point);
         ++expected.num_points;
     }

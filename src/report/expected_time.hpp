@@ -15,6 +15,31 @@
 
 namespace pb::report {
 
+/// The rates of some points that were measured: one for each kind, and that of all for other kinds.
+class Rates {
+  public:
+    struct Job {
+        std::string kind;  // network, precision, device, ranks
+        std::optional<double> flop;
+    };
+    void add(const Job& job, double seconds);
+    [[nodiscard]] bool empty() const { return overall_.points == 0; }
+    /// Returns the seconds that `job` takes. Needs at least one point.
+    [[nodiscard]] double expect(const Job& job) const;
+
+  private:
+    struct Rate {
+        double flop = 0, flop_seconds = 0;  // of points whose FLOP are known
+        double seconds = 0;                 // of all points
+        int64_t points = 0;
+        void add(const Job& job, double seconds);
+        [[nodiscard]] double expect(const Job& job) const;
+    };
+
+    std::map<std::string, Rate> rates_;
+    Rate overall_;
+};
+
 /// Estimates the time that the rest of a study takes: the predicted FLOP of the remaining points, at the rate of the
 /// points measured so far. The number of repetitions may differ, and small points spend their time on other things.
 class TimeLeft {
@@ -31,21 +56,8 @@ class TimeLeft {
     [[nodiscard]] std::optional<double> seconds(double spent_s = 0) const;
 
   private:
-    struct Job {
-        std::string kind;  // network, precision, device, ranks: one rate for each kind
-        std::optional<double> flop;
-    };
-    struct Rate {
-        double flop = 0, flop_seconds = 0;  // of points whose FLOP are known
-        double seconds = 0;                 // of all points
-        int64_t points = 0;
-        void add(const Job& job, double seconds);
-        [[nodiscard]] double expect(const Job& job) const;
-    };
-
-    std::deque<Job> left_;
-    std::map<std::string, Rate> rates_;
-    Rate overall_;
+    std::deque<Rates::Job> left_;
+    Rates rates_;
 };
 
 /// Formats a duration: "0:09", "12:34", "3:25:45".

@@ -1,5 +1,6 @@
 #include "report/metrics.hpp"
 
+#include "measure/point_figures.hpp"
 #include "report/tables/text.hpp"
 
 #include <fmt/format.h>
@@ -38,14 +39,15 @@ constexpr MetricAccess repetitions_of{
 // NOLINTEND(readability-identifier-naming)
 
 std::string pipeline_cell(const measure::Summary& s) {
-    if (!s.pipeline_low_s || !s.pipeline_high_s) return readable(s.pipeline_s);
-    return with_interval(s.pipeline_s, Interval{*s.pipeline_low_s, *s.pipeline_high_s});
+    const auto interval = measure::pipeline_interval(s);
+    return interval ? with_interval(s.pipeline_s, *interval) : readable(s.pipeline_s);
 }
 
 /// "2.250 ±13 %": half the interval as a share of the median.
 std::string brief_pipeline_cell(const measure::Summary& s) {
-    if (!s.pipeline_low_s || !s.pipeline_high_s) return readable(s.pipeline_s);
-    const double percent = 50 * (*s.pipeline_high_s - *s.pipeline_low_s) / s.pipeline_s.value();
+    const auto interval = measure::pipeline_interval(s);
+    if (!interval) return readable(s.pipeline_s);
+    const double percent = 50 * (interval->high - interval->low) / s.pipeline_s.value();
     return fmt::format("{} ±{:.{}f} %", readable(s.pipeline_s), percent, percent < 9.95 ? 1 : 0);
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/text.hpp"
 #include "config/text.hpp"
-#include "measure/validity.hpp"
 #include "report/environment_differences.hpp"
 #include "report/tables/tables.hpp"
 
@@ -164,7 +163,7 @@ void add_invalid(const Side& side, std::vector<std::string>& remarks) {
 /// Adds a remark on other work on the machine, which may have slowed this side down.
 void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches)
-        if (const std::string foreign = measure::foreign_work_of(point->trace); !foreign.empty())
+        if (const std::string foreign = record::foreign_work_of(point->trace.ranks); !foreign.empty())
             return remarks.push_back(fmt::format("{} was not measured alone: {}", side.name, foreign));
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/statistics.hpp"
 #include "config/call_times.hpp"
+#include "measure/trace_figures.hpp"
 #include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -16,13 +17,10 @@
 namespace pb::report {
 
 measure::StudySummary summarise_results(const ResultsFile& results) {
-    std::vector<record::PointTrace> traces;
-    std::vector<measure::Summary> summaries;
-    for (const auto* point : results.in_order()) {
-        traces.push_back(point->trace);
-        summaries.push_back(point->summary);
-    }
-    return measure::summarise_study(traces, summaries, results.environment().topology);
+    measure::StudyPoints points;
+    points.reserve(results.points.size());
+    for (const auto* point : results.in_order()) points.push_back({&point->trace, &point->summary});
+    return measure::summarise_study(points, results.environment().topology);
 }
 
 measure::StudySummary summarise_recorded(const ResultsFile& results) {
@@ -50,11 +48,8 @@ bool is_same_work(const plan::Point& point, const config::PointSettings& simulat
 
 /// Returns the median of the slowest rank; nothing where no call was timed.
 std::optional<double> call_seconds(const record::PointTrace& trace) {
-    std::optional<double> slowest;
-    for (const auto& rank : trace.ranks)
-        if (!rank.forward_call_s.empty() && rank.num_batches > 0)
-            slowest = std::max(slowest, std::optional(median(rank.forward_call_s)));
-    return slowest;
+    const auto* calls = measure::slowest_calls(trace);
+    return calls != nullptr ? std::optional(median(*calls)) : std::nullopt;
 }
 
 bool has_calls(const RecordedPoint& point) {
@@ -79,8 +74,7 @@ std::string measured_call_table(const ResultsFile& results, const config::PointS
         const plan::Point& point = recorded.trace.point;
         if (!has_calls(recorded) || !is_same_work(point, simulated)) continue;
         const auto seconds = call_seconds(recorded.trace);
-        const bool is_known = std::any_of(times.begin(), times.end(),
-                                          [&](const config::CallTime& time) { return time.batch == *point.batch; });
+        const bool is_known = std::ranges::find(times, *point.batch, &config::CallTime::batch) != times.end();
         if (seconds && !is_known) times.push_back({*point.batch, *seconds});
     }
     if (times.empty())

@@ -6,7 +6,7 @@
 #include "measure/three_rank_trace.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
-#include "report/results/results_schema.hpp"
+#include "support/results_schema.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -87,7 +87,7 @@ measure::StudySummary study() {
     std::vector<measure::Summary> summaries;
     summaries.reserve(all.size());
     for (const auto& trace : all) summaries.push_back(measure::summarise(trace));
-    return measure::summarise_study(all, summaries, plan::make_local_topology(1));
+    return measure::summarise_study(measure::study_points(all, summaries), plan::make_local_topology(1));
 }
 
 /// As a run that was interrupted after its last point, and resumed.

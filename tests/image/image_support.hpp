@@ -1,7 +1,7 @@
 // What the image tests share: images with known contents, comparison.
 #pragma once
 
-#include "image/image_file.hpp"
+#include "support/load_image.hpp"
 #include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"

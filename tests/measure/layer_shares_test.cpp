@@ -27,8 +27,12 @@ record::PointTrace profiled_trace() {
     return trace;
 }
 
+std::vector<PointProfile> profiles_of(const std::vector<record::PointTrace>& traces) {
+    return find_profiles(study_points(traces, std::vector<Summary>(traces.size())));
+}
+
 TEST(LayerShares, AreOfTheCallLargestFirst) {
-    const auto all = find_profiles({three_rank_trace(), profiled_trace()});
+    const auto all = profiles_of({three_rank_trace(), profiled_trace()});
     ASSERT_EQ(all.size(), 1U);
     const PointProfile& profile = all.front();
     EXPECT_EQ(profile.point, 4);
@@ -41,7 +45,7 @@ TEST(LayerShares, AreOfTheCallLargestFirst) {
 }
 
 TEST(LayerShares, HaveTheBoundOfTheirRank) {
-    const PointProfile profile = find_profiles({profiled_trace()}).front();
+    const PointProfile profile = profiles_of({profiled_trace()}).front();
     EXPECT_DOUBLE_EQ(profile.layers[0].of_bound.value(), 0.5) << "1 TFLOP executed at 4 TFLOP/s in 0.5 s";
     EXPECT_DOUBLE_EQ(profile.layers[1].of_bound.value(), 0.2 / 0.3) << "6 GB at 30 GB/s in 0.3 s";
     EXPECT_DOUBLE_EQ(profile.layers[2].of_bound.value(), 0.5) << "the bytes take longer than the FLOP";
@@ -49,7 +53,8 @@ TEST(LayerShares, HaveTheBoundOfTheirRank) {
 
 TEST(LayerShares, AreAFindingOfTheStudy) {
     const std::vector<record::PointTrace> traces{profiled_trace()};
-    const StudySummary study = summarise_study(traces, {summarise(traces[0])}, plan::make_local_topology(3));
+    const StudySummary study =
+        summarise_study(study_points(traces, {summarise(traces[0])}), plan::make_local_topology(3));
     EXPECT_EQ(study.profiles.size(), 1U);
     StudySummary alone;
     alone.profiles = study.profiles;
@@ -59,14 +64,14 @@ TEST(LayerShares, AreAFindingOfTheStudy) {
 TEST(LayerShares, HaveNoBoundThatWasNotMeasured) {
     record::PointTrace trace = profiled_trace();
     trace.ranks[1].bounds[record::Bound::matmul_tflops].reset();
-    EXPECT_DOUBLE_EQ(find_profiles({trace}).front().layers[0].of_bound.value(), 1) << "the other roof is left";
+    EXPECT_DOUBLE_EQ(profiles_of({trace}).front().layers[0].of_bound.value(), 1) << "the other roof is left";
     trace.ranks[1].bounds[record::Bound::conv_tflops].reset();
-    EXPECT_FALSE(find_profiles({trace}).front().layers[0].of_bound) << "of a convolution";
-    EXPECT_TRUE(find_profiles({trace}).front().layers[1].of_bound) << "a sum needs only the copy rate";
+    EXPECT_FALSE(profiles_of({trace}).front().layers[0].of_bound) << "of a convolution";
+    EXPECT_TRUE(profiles_of({trace}).front().layers[1].of_bound) << "a sum needs only the copy rate";
     trace.ranks[1].bounds[record::Bound::device_copy_gb_per_s].reset();
-    EXPECT_FALSE(find_profiles({trace}).front().layers[1].of_bound);
+    EXPECT_FALSE(profiles_of({trace}).front().layers[1].of_bound);
     trace.ranks.clear();
-    EXPECT_FALSE(find_profiles({trace}).front().layers[1].of_bound);
+    EXPECT_FALSE(profiles_of({trace}).front().layers[1].of_bound);
 }
 
 }  // namespace

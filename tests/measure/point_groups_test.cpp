@@ -19,11 +19,11 @@ std::vector<Summary> summaries_of(const std::vector<record::PointTrace>& traces)
 }
 
 std::vector<BatchPanel> panels_of(const std::vector<record::PointTrace>& traces) {
-    return find_batch_panels(traces, summaries_of(traces), plan::make_local_topology(1));
+    return find_batch_panels(study_points(traces, summaries_of(traces)), plan::make_local_topology(1));
 }
 
 std::vector<Alternatives> alternatives_of(const std::vector<record::PointTrace>& traces) {
-    return find_alternatives(traces, summaries_of(traces));
+    return find_alternatives(study_points(traces, summaries_of(traces)));
 }
 
 record::PointTrace with_index(record::PointTrace trace, int64_t index) {

@@ -33,7 +33,7 @@ std::vector<Recommendation> recommended(const std::vector<record::PointTrace>& t
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
-    return recommend(traces, summaries);
+    return recommend(study_points(traces, summaries));
 }
 
 TEST(Recommendation, IsTheFastestPointWithoutVisibleSeams) {

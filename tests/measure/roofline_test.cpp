@@ -34,7 +34,7 @@ std::vector<Roofline> rooflines_of(const std::vector<record::PointTrace>& traces
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
-    return find_rooflines(traces, summaries);
+    return find_rooflines(study_points(traces, summaries));
 }
 
 TEST(Roofline, TakesTheLeastBoundsOfPointsAndRanks) {

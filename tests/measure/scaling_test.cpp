@@ -17,7 +17,7 @@ std::vector<Scaling> scalings_of(const std::vector<record::PointTrace>& traces) 
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
-    return find_scalings(traces, summaries);
+    return find_scalings(study_points(traces, summaries));
 }
 
 double part_of(const ScalingPoint& point, std::string_view name) {
@@ -151,8 +151,8 @@ TEST(Scaling, PointsWithoutFiguresAndRepeatedCountsAreLeftOut) {
 
 TEST(Scaling, StandsInTheSummaryOfTheStudy) {
     const std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
-    const auto study =
-        summarise_study(traces, {summarise(traces[0]), summarise(traces[1])}, plan::make_local_topology(2));
+    const auto study = summarise_study(study_points(traces, {summarise(traces[0]), summarise(traces[1])}),
+                                       plan::make_local_topology(2));
     EXPECT_EQ(study.scalings.size(), 1U);
     EXPECT_FALSE(study.empty());
 }

@@ -14,7 +14,7 @@ StudySummary summarise_all(const std::vector<record::PointTrace>& traces,
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
-    return summarise_study(traces, summaries, topology);
+    return summarise_study(study_points(traces, summaries), topology);
 }
 
 TEST(StudySummary, TimesAWindowInBothScopes) {

@@ -40,7 +40,7 @@ std::vector<WidthSeries> series_of(const std::vector<record::PointTrace>& traces
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
-    return find_width_series(traces, summaries);
+    return find_width_series(study_points(traces, summaries));
 }
 
 void expect_jump(const MemoryJump& jump, int64_t before, double peak_ratio, double pixels_ratio, JumpCause cause) {

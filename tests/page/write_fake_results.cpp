@@ -250,7 +250,7 @@ void write(const char* study, const char* file, double slowness) {
         summaries.push_back(measure::summarise(traces.back()));
         writer.write_point(traces.back(), summaries.back());
     }
-    writer.write_study_summary(measure::summarise_study(traces, summaries, topology()));
+    writer.write_study_summary(measure::summarise_study(measure::study_points(traces, summaries), topology()));
     writer.write_end(measure::judge(summaries, false));
 }
 

@@ -1,9 +1,9 @@
 // nlm <photo> <sigma> colour|gray <copy>: PSNR and CPU seconds of OpenCV's non-local means, at its best strength and on
 // one core, on the photograph with the noise that `patchbench denoise --add-noise <sigma>` adds, clipped to 8 bits as
 // it needs. The image without noise, gray if asked for, is saved as <copy> for patchbench.
-#include "image/image_file.hpp"
 #include "image/quality.hpp"
 #include "image/synthetic.hpp"
+#include "support/load_image.hpp"
 
 #include <opencv2/imgproc.hpp>
 #include <opencv2/photo.hpp>

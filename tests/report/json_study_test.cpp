@@ -33,7 +33,7 @@ Json json_of_curve(double rms_residual) {
 }
 
 TEST(JsonStudy, TimesOverTheBatchKeepTheirThreeCurvesApart) {
-    measure::BatchTimes times{"a label", measure::TimeScope::forward, {{7, 4, 0.5, Interval{0.25, 0.75}}}, {}};
+    measure::BatchTimes times{"a label", measure::TimeScope::forward, {{{4, 0.5}, 7, Interval{0.25, 0.75}}}, {}};
     times.fit = {.left_arm = curve_of(1),
                  .falling = curve_of(2),
                  .rising = curve_of(3),
@@ -63,7 +63,7 @@ TEST(JsonStudy, MemoryOverTheBatch) {
     measure::StudySummary study;
     const measure::MemoryFit fit{
         .base_mib = 100, .per_window_mib = 30, .largest_deviation = 0.5, .largest_deviation_batch = 2};
-    study.batch_memory = {{"a label", {{7, {4, 220}}}, fit, 715, 20}};
+    study.batch_memory = {{"a label", {{{4, 220}, 7}}, fit, 715, 20}};
     study.largest_batches = {{8, "other", {{{4, true, 5}}, 6, record::BatchLimit::memory}, 716, fit, 21, 0.25}};
     const Json fitted{
         {"base_mib", 100.0}, {"per_window_mib", 30.0}, {"largest_deviation", 0.5}, {"largest_deviation_batch", 2}};
@@ -176,14 +176,10 @@ TEST(JsonStudy, LayersOfAPoint) {
     measure::StudySummary study;
     study.profiles = {{.point = 7, .label = "", .rank = 1, .calls = 3, .windows = 4, .forward_s = 5, .layers = {}}};
     study.profiles[0].other_s = 6;
-    study.profiles[0].layers = {{.layer = "a layer",
-                                 .operation = "convolution",
-                                 .seconds = 10,
-                                 .share = 11,
-                                 .flop = 12,
-                                 .executed_flop = 13,
-                                 .bytes = 14,
-                                 .of_bound = 15}};
+    study.profiles[0].layers = {
+        {{.layer = "a layer", .operation = "convolution", .flop = 12, .executed_flop = 13, .bytes = 14, .seconds = 10},
+         11,
+         15}};
     const Json layer{{"layer", "a layer"}, {"operation", "convolution"}, {"seconds", 10.0}, {"share", 11.0},
                      {"flop", 12.0},       {"executed_flop", 13.0},      {"bytes", 14.0},   {"of_bound", 15.0}};
     EXPECT_EQ(json_of(study)["profiles"][0], (Json{{"point", 7},

@@ -68,7 +68,8 @@ TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
     JsonlWriter writer(file_, {}, {});
     writer.write_study_summary({});
     EXPECT_EQ(lines().size(), 1U) << "nothing to say, no line";
-    writer.write_study_summary(measure::summarise_study(traces, summaries, plan::make_local_topology(1)));
+    writer.write_study_summary(
+        measure::summarise_study(measure::study_points(traces, summaries), plan::make_local_topology(1)));
     const json line = lines().at(1);
     EXPECT_EQ(line["type"], "study_summary");
     const json& times = line["batch_times"][1];
@@ -80,9 +81,9 @@ TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
     EXPECT_EQ(line["recommendations"][0]["points"], json({4, 1, 2}));
     EXPECT_TRUE(line["recommendations"][0]["point"].is_null()) << "no seams were compared";
     traces.front().verification.seam_error = 0;
-    writer.write_study_summary(
-        measure::summarise_study(traces, {measure::summarise(traces[0]), summaries[1], summaries[2], summaries[3]},
-                                 plan::make_local_topology(1)));
+    writer.write_study_summary(measure::summarise_study(
+        measure::study_points(traces, {measure::summarise(traces[0]), summaries[1], summaries[2], summaries[3]}),
+        plan::make_local_topology(1)));
     EXPECT_EQ(lines().at(2)["recommendations"][0]["point"], 4);
     EXPECT_TRUE(times["left_arm"].is_null()) << "three batches fix no curve of three parameters";
     EXPECT_NEAR(line["batch_memory"][0]["fit"]["base_mib"].get<double>(), 100, 1e-9);

@@ -1,5 +1,5 @@
 // Tests that docs/results.schema.json agrees with the fields of the values.
-#include "report/results/results_schema.hpp"
+#include "support/results_schema.hpp"
 
 #include <gtest/gtest.h>
 

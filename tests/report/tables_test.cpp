@@ -207,7 +207,7 @@ TEST(PointsTable, MarksThePointToTakeAndNoOther) {
     other.verification.seam_error = 0.1;
     const std::vector<record::PointTrace> traces{three_rank_trace(), other};
     const std::vector<measure::Summary> summaries{measure::summarise(traces[0]), measure::summarise(traces[1])};
-    const auto recommendations = measure::recommend(traces, summaries);
+    const auto recommendations = measure::recommend(measure::study_points(traces, summaries));
     const std::string text = points_table(summaries, recommendations);
     EXPECT_EQ(occurrences(text, kStar), 1u) << text;
     EXPECT_EQ(occurrences(text, std::string("ok ") + kStar), 1u) << text;
@@ -216,7 +216,7 @@ TEST(PointsTable, MarksThePointToTakeAndNoOther) {
     study.recommendations = recommendations;
     EXPECT_THAT(study_text(study),
                 HasSubstr(std::string("Which point to take\n  dncnn-fp32: ") + kStar + " dncnn-p256-h20-b4-fp32: "));
-    study.recommendations = measure::recommend({other}, {summaries[1]});
+    study.recommendations = measure::recommend(measure::study_points({other}, {summaries[1]}));
     EXPECT_THAT(study_text(study), AllOf(HasSubstr("  dncnn-fp32: "), Not(HasSubstr(kStar))));
 }
 
@@ -225,14 +225,14 @@ measure::PointProfile profile_of_layers(int num_layers) {
         .point = 4, .label = "dncnn-p256", .rank = 2, .calls = 3, .windows = 4, .forward_s = 1, .layers = {}};
     const double seconds = 0.9 / num_layers;
     for (int i = 0; i < num_layers; ++i)
-        profile.layers.push_back({.layer = "layer" + std::to_string(i),
-                                  .operation = "convolution",
-                                  .seconds = seconds,
-                                  .share = seconds,
-                                  .flop = 1e9,
-                                  .executed_flop = 0.5e9,
-                                  .bytes = 2e6,
-                                  .of_bound = 0.25});
+        profile.layers.push_back({{.layer = "layer" + std::to_string(i),
+                                   .operation = "convolution",
+                                   .flop = 1e9,
+                                   .executed_flop = 0.5e9,
+                                   .bytes = 2e6,
+                                   .seconds = seconds},
+                                  seconds,
+                                  0.25});
     profile.other_s = 0.1;
     return profile;
 }

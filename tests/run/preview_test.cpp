@@ -1,7 +1,7 @@
 // Pictures for the report: which points leave them, and what they show.
-#include "image/image_file.hpp"
 #include "run/launch.hpp"
 #include "run/runner.hpp"
+#include "support/load_image.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // Outputs that no rank holds: the same pixels as held ones, in memory that does not grow with the image, and nothing
 // left behind where a rank cannot write.
 #include "device/host_memory.hpp"
-#include "image/image_file.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/core_sink.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/runner.hpp"
+#include "support/load_image.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -57,9 +57,7 @@ class HeaderReader {
 
   private:
     [[nodiscard]] uint32_t number(size_t place, size_t count = 4) const {
-        uint32_t value = 0;
-        for (size_t i = 0; i < count; ++i) value |= std::to_integer<uint32_t>(bytes_[place + i]) << (8 * i);
-        return value;
+        return static_cast<uint32_t>(number_in(std::span(bytes_).subspan(place, count)));
     }
 
     void check_kind() const {

@@ -81,16 +81,15 @@ Bytes make_header(const ImageToSave& image, const Layout& layout) {
 }
 
 /// One row as the file holds it. `to` has the padding already.
-void fill_row(const Layout& layout, const InterleavedRow& row, Bytes& to) {
-    const auto* from = row.samples;
+void fill_row(const Layout& layout, const std::byte* from, int64_t channels, int64_t count, Bytes& to) {
     std::byte* out = to.data();
-    const bool colour = row.channels >= 3;
-    for (int64_t x = 0; x < row.count; ++x, from += row.channels, out += layout.pixel_bytes) {
+    const bool colour = channels >= 3;
+    for (int64_t x = 0; x < count; ++x, from += channels, out += layout.pixel_bytes) {
         out[0] = from[colour ? 2 : 0];
         if (layout.gray) continue;
         out[1] = from[colour ? 1 : 0];
         out[2] = from[0];
-        if (layout.alpha) out[3] = from[row.channels - 1];
+        if (layout.alpha) out[3] = from[channels - 1];
     }
 }
 
@@ -104,7 +103,7 @@ void write_bmp(const ImageToSave& image, AtomicFile& file) {
     InterleavingRows rows(image);
     Bytes row(bmp_row_bytes(image.pixels.extent.w, layout.pixel_bytes));
     for (int64_t y = image.pixels.extent.h; y-- > 0;) {
-        fill_row(layout, {rows.row(y), rows.channels(), image.pixels.extent.w}, row);
+        fill_row(layout, rows.row(y), rows.channels(), image.pixels.extent.w, row);
         file.append(row);
     }
     if (layout.profile_bytes > 0) file.append(image.metadata->icc_profile);

@@ -27,9 +27,7 @@ class DecodedFile final : public ImageFile {
   private:
     void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
         decode();
-        for (int64_t y = 0; y < part.extent.h; ++y)
-            copy_channels(image_.row_part(part.row + y, part.column, part.extent.w), size_of(info().dtype), first,
-                          to.channels, to.row(y));
+        copy_bands(image_.view().part(part), first, to.channels, to, 0);
     }
 
     void decode() {

@@ -1,5 +1,7 @@
 #include "image/formats/exif.hpp"
 
+#include "image/formats/random_access.hpp"
+
 #include <array>
 
 namespace pb::image {
@@ -8,35 +10,21 @@ namespace {
 constexpr uint16_t kOrientationTag = 274;
 constexpr size_t kEntryBytes = 12;
 
-/// Reads unsigned numbers in the byte order of the block. A read past the end gives 0.
-class Reader {
-  public:
-    explicit Reader(std::span<const std::byte> block)
-        : block_(block), big_endian_(!block.empty() && block.front() == std::byte{'M'}) {}
-
-    [[nodiscard]] uint32_t number(size_t offset, size_t bytes) const {
-        if (offset > block_.size() || bytes > block_.size() - offset) return 0;
-        uint32_t value = 0;
-        for (size_t i = 0; i < bytes; ++i)
-            value = value << 8U | std::to_integer<uint32_t>(block_[offset + (big_endian_ ? i : bytes - 1 - i)]);
-        return value;
-    }
-
-  private:
-    std::span<const std::byte> block_;
-    bool big_endian_;
-};
-
 }  // namespace
 
 uint16_t exif_orientation(std::span<const std::byte> exif) {
-    const Reader reader(exif);
-    const size_t directory = reader.number(4, 4);
-    const size_t entries = reader.number(directory, 2);
+    const bool big_endian = !exif.empty() && exif.front() == std::byte{'M'};
+    // A number past the end is 0.
+    const auto number = [&](size_t offset, size_t bytes) -> uint64_t {
+        if (offset > exif.size() || bytes > exif.size() - offset) return 0;
+        return number_in(exif.subspan(offset, bytes), big_endian);
+    };
+    const size_t directory = number(4, 4);
+    const size_t entries = number(directory, 2);
     for (size_t i = 0; i < entries; ++i) {
         const size_t entry = directory + 2 + i * kEntryBytes;
-        if (reader.number(entry, 2) != kOrientationTag) continue;
-        const uint32_t value = reader.number(entry + 8, 2);
+        if (number(entry, 2) != kOrientationTag) continue;
+        const uint64_t value = number(entry + 8, 2);
         return value >= 1 && value <= 8 ? static_cast<uint16_t>(value) : uint16_t{1};
     }
     return 1;

@@ -10,25 +10,14 @@
 
 namespace pb::image {
 
-/// A part of an interleaved row: `count` pixels of `channels` samples each.
-struct InterleavedRow {
-    const std::byte* samples = nullptr;
-    int64_t channels = 0;
-    int64_t count = 0;
-};
-
-/// Copies channels [first, first + num_channels) of `row` to dense pixels at `to`.
-void copy_channels(const InterleavedRow& row, size_t sample_bytes, int64_t first, int64_t num_channels, std::byte* to);
-
 /// A decoded image whose alpha is still interleaved with the colour channels. Decoders that can only decode whole files
 /// return it.
 struct InterleavedImage {
     ImageInfo info;
     std::vector<std::byte> samples;
     [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(info.extent.w) * info.stored_pixel_bytes(); }
-    [[nodiscard]] InterleavedRow row_part(int64_t y, int64_t x, int64_t count) const {
-        const auto pixel = static_cast<size_t>(y * info.extent.w + x);
-        return {samples.data() + pixel * info.stored_pixel_bytes(), info.stored_channels(), count};
+    [[nodiscard]] PixelView view() const {
+        return dense_view(samples.data(), info.extent, info.stored_channels(), info.dtype);
     }
 };
 

@@ -90,8 +90,7 @@ Dictionary read_dictionary(const RandomAccessFile& file, uint64_t& samples_begin
     if (version < 1 || version > 3)
         file.refuse(fmt::format(".npy version {} is not known", version), "save it with numpy.save");
     const size_t length_bytes = version == 1 ? 2 : 4;
-    uint64_t length = 0;
-    for (size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<uint64_t>(head[kMagicBytes + i]) << (8U * i);
+    const uint64_t length = number_in(std::span(head).subspan(kMagicBytes, length_bytes));
     const uint64_t begin = kMagicBytes + length_bytes;
     if (length > file.size() - begin) file.refuse_damaged("its .npy header is longer than the file");
     std::string text(length, ' ');
@@ -187,14 +186,14 @@ class NpyFile final : public ImageFile {
 
   private:
     void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
-        const size_t sample_bytes = size_of(info().dtype), pixel_bytes = info().stored_pixel_bytes();
+        const size_t pixel_bytes = info().stored_pixel_bytes();
         row_.resize(static_cast<size_t>(part.extent.w) * pixel_bytes);
         for (int64_t y = 0; y < part.extent.h; ++y) {
             const auto pixel = static_cast<uint64_t>((part.row + y) * info().extent.w + part.column);
             file_->read_at(header_.samples_begin + pixel * pixel_bytes, row_);
-            if (header_.big_endian) swap_sample_bytes(row_, sample_bytes);
-            copy_channels({row_.data(), info().stored_channels(), part.extent.w}, sample_bytes, first, to.channels,
-                          to.row(y));
+            if (header_.big_endian) swap_sample_bytes(row_, size_of(info().dtype));
+            copy_bands(dense_view(row_.data(), {1, part.extent.w}, info().stored_channels(), info().dtype), first,
+                       to.channels, to.part({y, 0, {1, part.extent.w}}), 0);
         }
         if (first == 0 && !keeps_not_finite()) refuse_not_finite(*file_, part, to);
     }

@@ -18,11 +18,6 @@
 namespace pb::image {
 namespace {
 
-uint32_t big_endian(const std::byte* b) {
-    return std::to_integer<uint32_t>(b[0]) << 24U | std::to_integer<uint32_t>(b[1]) << 16U |
-           std::to_integer<uint32_t>(b[2]) << 8U | std::to_integer<uint32_t>(b[3]);
-}
-
 struct PngChunks {
     std::vector<std::byte> exif;    // the chunk eXIf, wherever it is in the file
     uint64_t pixel_data_bytes = 0;  // sum of all IDAT chunks
@@ -32,7 +27,7 @@ struct PngChunks {
 
 /// Returns the name of a chunk's metadata if it is lost, or an empty text. sRGB and its gAMA have no name because
 /// readers assume them. The other chunks without a name describe the pixels, which are kept.
-std::string name_of_lost(std::string_view type, uint32_t first) {
+std::string name_of_lost(std::string_view type, uint64_t first) {
     constexpr uint32_t kGammaOfSrgb = 45455;  // 1 / 2.2, times 100000
     if (type == "tEXt" || type == "zTXt" || type == "iTXt") return "text";
     if (type == "tIME") return "time of change";
@@ -54,7 +49,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
     for (uint64_t offset = kSignatureBytes;;) {
         std::array<std::byte, 8> head{};
         file.read_at(offset, head);
-        const uint64_t length = big_endian(head.data());
+        const uint64_t length = number_in(std::span(head).first(4), true);
         if (length + kFramingBytes > file.size() - offset)
             file.refuse_damaged(fmt::format("a chunk at byte {} reaches past the end", offset));
         const std::string_view type(reinterpret_cast<const char*>(head.data()) + 4, 4);
@@ -62,7 +57,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         if (type == "IDAT") chunks.pixel_data_bytes += length;
         std::array<std::byte, 4> first{};
         if (type == "gAMA" && length >= first.size()) file.read_at(offset + head.size(), first);
-        std::string name = name_of_lost(type, big_endian(first.data()));
+        std::string name = name_of_lost(type, number_in(first, true));
         if (!name.empty()) chunks.not_kept.push_back(std::move(name));
         if (type == "acTL") chunks.is_animated = true;
         if (type == "eXIf") {

@@ -12,6 +12,14 @@
 
 namespace pb::image {
 
+/// An unsigned number of at most 8 bytes, as files hold it.
+[[nodiscard]] inline uint64_t number_in(std::span<const std::byte> bytes, bool big_endian = false) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < bytes.size(); ++i)
+        number = number << 8U | std::to_integer<uint64_t>(bytes[big_endian ? i : bytes.size() - 1 - i]);
+    return number;
+}
+
 class RandomAccessFile {
   public:
     /// Throws UsageError when the file is missing, a folder, not a regular file, unreadable or empty.

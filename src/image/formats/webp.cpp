@@ -33,8 +33,7 @@ std::string webp_reason(VP8StatusCode status) {
 void check_length(const RandomAccessFile& file, const Bytes& bytes) {
     constexpr size_t kHeaderBytes = 12;  // "RIFF", length of the rest, "WEBP"
     if (bytes.size() < kHeaderBytes || bytes[0] != std::byte{'R'}) file.refuse_damaged("it is no RIFF file");
-    uint64_t rest = 0;
-    for (size_t i = 0; i < 4; ++i) rest |= std::to_integer<uint64_t>(bytes[4 + i]) << (8 * i);
+    const uint64_t rest = number_in(std::span(bytes).subspan(4, 4));
     if (rest + 8 > bytes.size())
         file.refuse_damaged(fmt::format("its header says {} bytes, the file has {}", rest + 8, bytes.size()));
 }

@@ -43,13 +43,6 @@ void invert_row(std::byte* row, int64_t count, Sample white) {
     for (int64_t i = 0; i < count; ++i) samples[i] = static_cast<Sample>(white - samples[i]);
 }
 
-template <class Sample>
-void spread_row(const std::byte* from, int64_t count, std::byte* to, int64_t stride) {
-    const auto* samples = reinterpret_cast<const Sample*>(from);
-    auto* out = reinterpret_cast<Sample*>(to);
-    for (int64_t i = 0; i < count; ++i) out[i * stride] = samples[i];
-}
-
 bool is_like(const ImageInfo& a, const ImageInfo& b) {
     return a.extent == b.extent && a.channels == b.channels && a.dtype == b.dtype && a.has_alpha == b.has_alpha;
 }
@@ -85,7 +78,7 @@ class TiffFile final : public ImageFile {
     [[nodiscard]] const std::byte* fetch_raw(const Rect& within, uint32_t block, size_t block_bytes);
     [[nodiscard]] const std::byte* decode(uint32_t block, int64_t block_row);
     void copy_part(const BlockPart& from, const Rect& part, Channels channels, MutablePixelView to) const;
-    void copy_row(const BlockPart& from, const std::byte* samples, Channels channels, std::byte* to) const;
+    void copy_colours(const BlockPart& from, MutablePixelView to) const;
     void invert(MutablePixelView to) const;
 
     OpenedFile file_;
@@ -245,27 +238,24 @@ const std::byte* TiffFile::decode(uint32_t block, int64_t block_row) {
 }
 
 void TiffFile::copy_part(const BlockPart& from, const Rect& part, Channels channels, MutablePixelView to) const {
-    for (int64_t y = 0; y < from.place.extent.h; ++y) {
-        std::byte* row = to.row(from.place.row - part.row + y) +
-                         static_cast<size_t>(from.place.column - part.column) * to.pixel_bytes();
-        copy_row(from, from.samples + static_cast<size_t>(y) * from.row_bytes, channels, row);
-    }
+    const MutablePixelView out =
+        to.part({from.place.row - part.row, from.place.column - part.column, from.place.extent});
+    if (!layout_.palette.empty()) return copy_colours(from, out);
+    const int64_t samples = layout_.planar ? 1 : layout_.samples;
+    const PixelView in{from.samples, from.place.extent, samples, layout_.info.dtype, from.row_bytes};
+    if (layout_.planar)
+        copy_bands(in, 0, 1, out, from.plane - channels.first);
+    else
+        copy_bands(in, channels.first, channels.count, out, 0);
 }
 
-void TiffFile::copy_row(const BlockPart& from, const std::byte* samples, Channels channels, std::byte* to) const {
-    const int64_t count = from.place.extent.w;
-    const size_t bytes = layout_.sample_bytes();
-    if (!layout_.palette.empty()) {
-        for (int64_t i = 0; i < count; ++i)
-            std::memcpy(to + 3 * i, &layout_.palette[3 * std::to_integer<size_t>(samples[i])], 3);
-    } else if (!layout_.planar) {
-        copy_channels({samples, layout_.samples, count}, bytes, channels.first, channels.count, to);
-    } else {
-        std::byte* first = to + static_cast<size_t>(from.plane - channels.first) * bytes;
-        if (bytes == 1) spread_row<uint8_t>(samples, count, first, channels.count);
-        if (bytes == 2) spread_row<uint16_t>(samples, count, first, channels.count);
-        if (bytes == 4) spread_row<uint32_t>(samples, count, first, channels.count);
-        if (bytes == 8) spread_row<uint64_t>(samples, count, first, channels.count);
+/// The colours of a palette.
+void TiffFile::copy_colours(const BlockPart& from, MutablePixelView to) const {
+    for (int64_t y = 0; y < to.extent.h; ++y) {
+        const std::byte* samples = from.samples + static_cast<size_t>(y) * from.row_bytes;
+        std::byte* colours = to.row(y);
+        for (int64_t x = 0; x < to.extent.w; ++x)
+            std::memcpy(colours + 3 * x, &layout_.palette[3 * std::to_integer<size_t>(samples[x])], 3);
     }
 }
 

@@ -127,9 +127,8 @@ bool is_deflate(TIFF* tiff) {
 bool ends_with_checksum(std::span<const std::byte> block, std::span<const std::byte> decoded) {
     constexpr size_t kBytes = 4;  // big-endian (RFC 1950)
     if (block.size() < kBytes) return false;
-    uint32_t there = 0;
-    for (const std::byte each : block.last(kBytes)) there = there << 8U | std::to_integer<uint32_t>(each);
-    return there == adler32_z(1, reinterpret_cast<const Bytef*>(decoded.data()), decoded.size());
+    return number_in(block.last(kBytes), true) ==
+           adler32_z(1, reinterpret_cast<const Bytef*>(decoded.data()), decoded.size());
 }
 
 class Inflation {

@@ -143,10 +143,7 @@ class DirectoryChain {
     [[nodiscard]] uint64_t number_at(uint64_t offset, size_t num_bytes, bool big_endian) const {
         std::array<std::byte, sizeof(uint64_t)> bytes{};
         if (file_.try_read_at(offset, std::span(bytes).first(num_bytes)) < static_cast<int64_t>(num_bytes)) return 0;
-        uint64_t value = 0;
-        for (size_t i = 0; i < num_bytes; ++i)
-            value = value << 8U | std::to_integer<uint64_t>(bytes[big_endian ? i : num_bytes - 1 - i]);
-        return value;
+        return number_in(std::span(bytes).first(num_bytes), big_endian);
     }
     /// Layout of a directory (TIFF 6, BigTIFF): the number of its entries, the entries, the offset of the next.
     [[nodiscard]] uint64_t next_after(TIFF* tiff) const {

@@ -176,8 +176,7 @@ void add_parameters(const Projection& fit, const Spread& spread, BatchCurve& cur
 }
 
 void add_line(const Projection& fit, const Spread& spread, BatchCurve& curve) {
-    const auto [first, last] = std::minmax_element(curve.fitted.begin(), curve.fitted.end(),
-                                                   [](const auto& a, const auto& b) { return a.batch < b.batch; });
+    const auto [first, last] = std::ranges::minmax_element(curve.fitted, {}, &BatchTime::batch);
     const auto low = static_cast<double>(first->batch), high = static_cast<double>(last->batch);
     for (int i = 0; i < kLinePoints; ++i) {
         const bool is_last = i == kLinePoints - 1;  // the last point exactly: the power rounds

@@ -42,8 +42,7 @@ void compare_forms(BatchFit& fit) {
 }
 
 void find_sufficient(const std::vector<BatchTime>& times, BatchFit& fit) {
-    const auto faster = [](const BatchTime& a, const BatchTime& b) { return a.window_s < b.window_s; };
-    const BatchTime fastest = *std::min_element(times.begin(), times.end(), faster);
+    const BatchTime fastest = *std::ranges::min_element(times, {}, &BatchTime::window_s);
     BatchTime taken = fastest;
     int64_t largest = fastest.batch;
     for (const auto& time : times) {

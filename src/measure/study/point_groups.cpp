@@ -5,8 +5,6 @@
 #include "measure/study/batch_fit.hpp"
 #include "plan/slabs.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,9 +94,9 @@ std::vector<size_t> members_of(const PointGroup& group, Wanted is_wanted) {
     return members;
 }
 
-PointSet set_of(const PointGroup& group, const std::vector<size_t>& members, const std::vector<Summary>& summaries) {
+PointSet set_of(const PointGroup& group, const std::vector<size_t>& members, const StudyPoints& points) {
     PointSet set{group.key, group.label, {}};
-    for (const size_t member : members) set.points.push_back(summaries[member].index);
+    for (const size_t member : members) set.points.push_back(points[member].summary->index);
     return set;
 }
 
@@ -111,36 +109,34 @@ std::span<const std::string_view> settings_of(VariedBy by) {
 }
 
 /// Returns the first measured point of the group with each value.
-std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const std::vector<record::PointTrace>& traces,
-                                  const std::vector<Summary>& summaries) {
+std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const StudyPoints& points) {
     std::set<std::string> seen;
     return members_of(group, [&](size_t i) {
-        if (!is_drawable(summaries[i]) || (by == VariedBy::engine && summaries[i].simulated)) return false;
-        return seen.insert(variant_of(by, traces[i].point)).second;
+        const auto& [trace, summary] = points[i];
+        if (!is_drawable(*summary) || (by == VariedBy::engine && summary->simulated)) return false;
+        return seen.insert(variant_of(by, trace->point)).second;
     });
 }
 
 /// Returns the members of the line that are in the panel, sorted by batch.
-std::vector<size_t> by_batch(const PointGroup& line, const std::vector<size_t>& panel,
-                             const std::vector<record::PointTrace>& traces) {
+std::vector<size_t> by_batch(const PointGroup& line, const std::vector<size_t>& panel, const StudyPoints& points) {
     auto places = members_of(line, [&](size_t i) { return std::binary_search(panel.begin(), panel.end(), i); });
-    std::stable_sort(places.begin(), places.end(),
-                     [&](size_t a, size_t b) { return *traces[a].point.batch < *traces[b].point.batch; });
+    std::ranges::stable_sort(places, {}, [&](size_t i) { return *points[i].trace->point.batch; });
     return places;
 }
 
 }  // namespace
 
-std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, std::string_view but_for) {
-    return group_points(traces, Keys(&but_for, 1));
+std::vector<PointGroup> group_points(const StudyPoints& points, std::string_view but_for) {
+    return group_points(points, Keys(&but_for, 1));
 }
 
-std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, Keys but_for) {
+std::vector<PointGroup> group_points(const StudyPoints& points, Keys but_for) {
     std::vector<PointGroup> groups;
     std::map<std::string, size_t> known;
     std::map<std::string, int> uses;
-    for (size_t i = 0; i < traces.size(); ++i) {
-        const plan::Point& point = traces[i].point;
+    for (size_t i = 0; i < points.size(); ++i) {
+        const plan::Point& point = points[i].trace->point;
         const std::string shared = identity(point, but_for);
         const auto [group, is_new] = known.emplace(shared, groups.size());
         if (is_new) {
@@ -150,44 +146,42 @@ std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& trac
         groups[group->second].members.push_back(i);
     }
     for (auto& group : groups)
-        if (uses[group.label] > 1) group.label += fmt::format(" (point {})", traces[group.members.front()].point.index);
+        if (uses[group.label] > 1)
+            group.label += fmt::format(" (point {})", points[group.members.front()].trace->point.index);
     return groups;
 }
 
-std::vector<BatchPanel> find_batch_panels(const std::vector<record::PointTrace>& traces,
-                                          const std::vector<Summary>& summaries, const plan::Topology& topology) {
-    require(traces.size() == summaries.size(), "find_batch_panels: every trace needs its summary");
+std::vector<BatchPanel> find_batch_panels(const StudyPoints& points, const plan::Topology& topology) {
     const auto is_drawn = [&](size_t i) {
-        return traces[i].point.settings.workload == config::Workload::tiles && traces[i].point.batch &&
-               (is_drawable(summaries[i]) || summaries[i].status == record::PointStatus::oom);
+        const auto& [trace, summary] = points[i];
+        return trace->point.settings.workload == config::Workload::tiles && trace->point.batch &&
+               (is_drawable(*summary) || summary->status == record::PointStatus::oom);
     };
-    const auto lines = group_points(traces, "batch");
+    const auto lines = group_points(points, "batch");
     std::vector<BatchPanel> panels;
-    for (const auto& group : group_points(traces, kCutting)) {
+    for (const auto& group : group_points(points, kCutting)) {
         const auto members = members_of(group, is_drawn);
-        if (std::none_of(members.begin(), members.end(), [&](size_t i) { return is_drawable(summaries[i]); })) continue;
+        if (std::ranges::none_of(members, [&](size_t i) { return is_drawable(*points[i].summary); })) continue;
         BatchPanel panel{
-            set_of(group, members, summaries), {}, memory_limit_of(traces[members.front()].point, topology)};
+            set_of(group, members, points), {}, memory_limit_of(points[members.front()].trace->point, topology)};
         bool goes_over_batches = false;
         for (const auto& line : lines) {
-            const auto places = by_batch(line, members, traces);
+            const auto places = by_batch(line, members, points);
             if (places.empty()) continue;
-            panel.lines.push_back(set_of(line, places, summaries));
-            goes_over_batches |= traces[places.front()].point.batch != traces[places.back()].point.batch;
+            panel.lines.push_back(set_of(line, places, points));
+            goes_over_batches |= points[places.front()].trace->point.batch != points[places.back()].trace->point.batch;
         }
         if (goes_over_batches) panels.push_back(std::move(panel));
     }
     return panels;
 }
 
-std::vector<Alternatives> find_alternatives(const std::vector<record::PointTrace>& traces,
-                                            const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "find_alternatives: every trace needs its summary");
+std::vector<Alternatives> find_alternatives(const StudyPoints& points) {
     std::vector<Alternatives> all;
     for (const VariedBy by : kEachVariedBy)
-        for (const auto& group : group_points(traces, settings_of(by))) {
-            const auto members = first_of_each(by, group, traces, summaries);
-            if (members.size() > 1) all.push_back({by, set_of(group, members, summaries)});
+        for (const auto& group : group_points(points, settings_of(by))) {
+            const auto members = first_of_each(by, group, points);
+            if (members.size() > 1) all.push_back({by, set_of(group, members, points)});
         }
     return all;
 }

@@ -32,10 +32,9 @@ struct PointGroup {
 /// Returns the groups in the order of their first points. Settings are compared by their resolved values (device,
 /// ranks, halo, sigma, extent). A point that differs from all others is a group of one. `image.width` and
 /// `image.height` also stand for the extent of the image.
-[[nodiscard]] std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces,
+[[nodiscard]] std::vector<PointGroup> group_points(const StudyPoints& points,
                                                    std::span<const std::string_view> but_for);
-[[nodiscard]] std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces,
-                                                   std::string_view but_for);
+[[nodiscard]] std::vector<PointGroup> group_points(const StudyPoints& points, std::string_view but_for);
 
 /// Points that are equal in all but some settings.
 struct PointSet {
@@ -59,12 +58,9 @@ struct Alternatives {
 };
 
 /// Returns the panels with a measured point and a line of at least two batches, in the order of the study.
-[[nodiscard]] std::vector<BatchPanel> find_batch_panels(const std::vector<record::PointTrace>& traces,
-                                                        const std::vector<Summary>& summaries,
-                                                        const plan::Topology& topology);
+[[nodiscard]] std::vector<BatchPanel> find_batch_panels(const StudyPoints& points, const plan::Topology& topology);
 
 /// Returns sets of at least two points, those of precisions first.
-[[nodiscard]] std::vector<Alternatives> find_alternatives(const std::vector<record::PointTrace>& traces,
-                                                          const std::vector<Summary>& summaries);
+[[nodiscard]] std::vector<Alternatives> find_alternatives(const StudyPoints& points);
 
 }  // namespace pb::measure

@@ -3,9 +3,6 @@
 #include "base/text.hpp"
 #include "measure/point_figures.hpp"
 #include "measure/study/point_groups.hpp"
-#include "measure/validity.hpp"
-
-#include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -20,9 +17,7 @@ namespace {
 
 enum class Standing : uint8_t { qualifies, not_measured, not_reached, not_valid, not_compared, seams_show };
 
-struct Candidate {
-    const record::PointTrace* trace;
-    const Summary* summary;
+struct Candidate : StudyPoint {
     [[nodiscard]] double rate() const { return *summary->useful_mpx_per_s; }
     /// The ends of the interval of the rate (work / pipeline_s), or the rate itself when there is no interval.
     [[nodiscard]] double lowest_rate() const { return interval().low; }
@@ -58,8 +53,7 @@ Standing standing_of(const record::PointTrace& trace, const Summary& summary) {
 
 /// Returns the candidate that needs least memory among those whose interval reaches that of the fastest.
 const Candidate& best_of(const Candidates& all) {
-    const auto slower = [](const Candidate& a, const Candidate& b) { return a.rate() < b.rate(); };
-    const Candidate& fastest = *std::max_element(all.begin(), all.end(), slower);
+    const Candidate& fastest = *std::ranges::max_element(all, {}, &Candidate::rate);
     const Candidate* best = &fastest;
     for (const auto& candidate : all)
         if (candidate.highest_rate() >= fastest.lowest_rate() && candidate.memory() < best->memory()) best = &candidate;
@@ -80,7 +74,7 @@ std::string caution(const Candidates& all) {
     std::string first;
     int64_t count = 0;
     for (const Candidate& one : all) {
-        const std::string foreign = foreign_work_of(*one.trace);
+        const std::string foreign = record::foreign_work_of(one.trace->ranks);
         if (foreign.empty()) continue;
         if (count++ == 0) first = foreign;
     }
@@ -91,10 +85,9 @@ std::string caution(const Candidates& all) {
 
 class Group {
   public:
-    Group(const PointGroup& group, const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries)
-        : summaries_(summaries) {
+    Group(const PointGroup& group, const StudyPoints& points) : points_(points) {
         recommendation_.label = group.label;
-        for (const size_t member : group.members) add(traces[member], summaries[member]);
+        for (const size_t member : group.members) add(points[member]);
     }
 
     [[nodiscard]] bool is_empty() const { return num_measured_ == 0; }
@@ -107,13 +100,15 @@ class Group {
         }
         const Candidate& best = best_of(qualified_);
         recommendation_.point = best.summary->index;
-        recommendation_.point_label = unique_label(*best.summary, summaries_);
+        recommendation_.point_label = unique_label(*best.summary, points_);
         recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
         return recommendation_;
     }
 
   private:
-    void add(const record::PointTrace& trace, const Summary& summary) {
+    void add(const StudyPoint& point) {
+        const record::PointTrace& trace = *point.trace;
+        const Summary& summary = *point.summary;
         if (trace.point.settings.workload != config::Workload::tiles || summary.simulated) return;
         recommendation_.points.push_back(summary.index);
         const std::string& key = trace.point.key;
@@ -121,7 +116,7 @@ class Group {
         const Standing standing = standing_of(trace, summary);
         ++counts_[static_cast<size_t>(standing)];
         if (standing != Standing::not_measured && standing != Standing::not_reached) ++num_measured_;
-        if (standing == Standing::qualifies) qualified_.push_back({&trace, &summary});
+        if (standing == Standing::qualifies) qualified_.push_back({point});
         if (standing == Standing::seams_show) {
             least_seam_ = std::min(least_seam_, *summary.seam_error);
             tolerance_ = seam_tolerance_of(trace);
@@ -158,7 +153,7 @@ class Group {
         return "no point qualifies: " + text;
     }
 
-    const std::vector<Summary>& summaries_;
+    const StudyPoints& points_;
     Recommendation recommendation_;
     std::set<std::string> keys_;
     Candidates qualified_;
@@ -179,12 +174,10 @@ std::optional<double> visible_seams(const record::PointTrace& trace) {
     return error && !(*error <= seam_tolerance_of(trace)) ? error : std::nullopt;
 }
 
-std::vector<Recommendation> recommend(const std::vector<record::PointTrace>& traces,
-                                      const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "recommend: every trace needs its summary");
+std::vector<Recommendation> recommend(const StudyPoints& points) {
     std::vector<Recommendation> all;
-    for (const auto& points : group_points(traces, kCutting)) {
-        Group group(points, traces, summaries);
+    for (const auto& members : group_points(points, kCutting)) {
+        Group group(members, points);
         if (!group.is_empty()) all.push_back(group.decide());
     }
     return all;

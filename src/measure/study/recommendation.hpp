@@ -34,7 +34,6 @@ struct Recommendation {
 [[nodiscard]] std::optional<double> visible_seams(const record::PointTrace& trace);
 
 /// Returns the recommendations in the order of the study. Groups without a measured point are left out.
-[[nodiscard]] std::vector<Recommendation> recommend(const std::vector<record::PointTrace>& traces,
-                                                    const std::vector<Summary>& summaries);
+[[nodiscard]] std::vector<Recommendation> recommend(const StudyPoints& points);
 
 }  // namespace pb::measure

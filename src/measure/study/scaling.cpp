@@ -5,8 +5,6 @@
 #include "measure/point_figures.hpp"
 #include "measure/study/point_groups.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +14,6 @@
 namespace pb::measure {
 
 namespace {
-
-/// A point of the study: its trace and its summary.
-struct RankedPoint {
-    const record::PointTrace& trace;
-    const Summary& summary;
-};
 
 double sum_of(const std::vector<double>& samples) { return std::accumulate(samples.begin(), samples.end(), 0.0); }
 
@@ -61,24 +53,25 @@ std::optional<Interval> over(const std::optional<Interval>& interval, double div
     return interval ? std::optional(Interval{interval->low / divisor, interval->high / divisor}) : std::nullopt;
 }
 
-void add_speedup(const RankedPoint& base, const RankedPoint& measured, ScalingPoint& point) {
-    const auto times = compare_times({base.trace.wall_s}, {measured.trace.wall_s});
-    const double work = measured.trace.useful_pixels / base.trace.useful_pixels;
+void add_speedup(const StudyPoint& base, const StudyPoint& measured, ScalingPoint& point) {
+    const auto times = compare_times({base.trace->wall_s}, {measured.trace->wall_s});
+    const double work = measured.trace->useful_pixels / base.trace->useful_pixels;
     point.speedup = work / times.ratio;
     if (times.ratio_interval)
         point.speedup_range = Interval{work / times.ratio_interval->high, work / times.ratio_interval->low};
-    point.ideal = static_cast<double>(measured.trace.point.num_ranks) / base.trace.point.num_ranks;
+    point.ideal = static_cast<double>(measured.trace->point.num_ranks) / base.trace->point.num_ranks;
     point.efficiency = point.speedup / point.ideal;
     point.efficiency_range = over(point.speedup_range, point.ideal);
-    if (!base.trace.prediction || !measured.trace.prediction) return;
-    point.bound = work * base.trace.prediction->flop_busiest_rank / measured.trace.prediction->flop_busiest_rank;
+    if (!base.trace->prediction || !measured.trace->prediction) return;
+    point.bound = work * base.trace->prediction->flop_busiest_rank / measured.trace->prediction->flop_busiest_rank;
     point.efficiency_bound = *point.bound / point.ideal;
     point.of_bound = point.speedup / *point.bound;
 }
 
 /// Adds the costs of the program other than the network.
-void add_costs(const RankedPoint& measured, ScalingPoint& point) {
-    const auto& [trace, summary] = measured;
+void add_costs(const StudyPoint& measured, ScalingPoint& point) {
+    const record::PointTrace& trace = *measured.trace;
+    const Summary& summary = *measured.summary;
     double cpu_s = 0;
     int64_t most_windows = 1;
     for (const auto& rank : trace.ranks) {
@@ -97,16 +90,16 @@ void add_costs(const RankedPoint& measured, ScalingPoint& point) {
     point.overhead_per_window_s = (point.pipeline_s - *devices_s) / static_cast<double>(most_windows);
 }
 
-ScalingPoint make_point(const RankedPoint& base, const RankedPoint& measured) {
+ScalingPoint make_point(const StudyPoint& base, const StudyPoint& measured) {
     ScalingPoint point;
-    point.point = measured.summary.index;
-    point.num_ranks = measured.trace.point.num_ranks;
-    point.pipeline_s = measured.summary.pipeline_s.value();
-    point.pipeline_range = pipeline_interval(measured.summary);
-    point.binding = measured.trace.binding;
-    point.parts = parts_of(measured.trace);
-    for (const auto& rank : measured.trace.ranks)
-        point.waiting.push_back({rank.rank, median(waiting_of(measured.trace, rank))});
+    point.point = measured.summary->index;
+    point.num_ranks = measured.trace->point.num_ranks;
+    point.pipeline_s = measured.summary->pipeline_s.value();
+    point.pipeline_range = pipeline_interval(*measured.summary);
+    point.binding = measured.trace->binding;
+    point.parts = parts_of(*measured.trace);
+    for (const auto& rank : measured.trace->ranks)
+        point.waiting.push_back({rank.rank, median(waiting_of(*measured.trace, rank))});
     add_speedup(base, measured, point);
     add_costs(measured, point);
     return point;
@@ -114,17 +107,17 @@ ScalingPoint make_point(const RankedPoint& base, const RankedPoint& measured) {
 
 /// Returns the values by number of ranks when they differ: "1: 2 cores a rank, 4: 2 cores shared by 4 ranks".
 template <class Value>
-std::optional<std::string> find_change(const std::vector<RankedPoint>& points, Value value) {
+std::optional<std::string> find_change(const StudyPoints& points, Value value) {
     std::set<std::string> values;
     std::string text;
     for (const auto& measured : points) {
-        values.insert(value(measured.trace));
-        add_item(text, fmt::format("{}: {}", measured.trace.point.num_ranks, value(measured.trace)), "; ");
+        values.insert(value(*measured.trace));
+        add_item(text, fmt::format("{}: {}", measured.trace->point.num_ranks, value(*measured.trace)), "; ");
     }
     return values.size() > 1 ? std::optional(text) : std::nullopt;
 }
 
-std::vector<std::string> find_warnings(const std::vector<RankedPoint>& points) {
+std::vector<std::string> find_warnings(const StudyPoints& points) {
     std::vector<std::string> warnings;
     if (const auto change = find_change(points, [](const record::PointTrace& trace) { return trace.binding; }))
         warnings.push_back("the cores of a rank change along the study (by ranks: " + *change +
@@ -138,34 +131,29 @@ std::vector<std::string> find_warnings(const std::vector<RankedPoint>& points) {
 }
 
 /// Returns the points sorted by number of ranks. Of several with the same number, only the first is kept.
-std::vector<RankedPoint> points_of(const PointGroup& group, const std::vector<record::PointTrace>& traces,
-                                   const std::vector<Summary>& summaries) {
-    std::vector<RankedPoint> members;
-    std::set<int> seen;
-    std::vector<size_t> places = group.members;
-    std::stable_sort(places.begin(), places.end(),
-                     [&](size_t a, size_t b) { return traces[a].point.num_ranks < traces[b].point.num_ranks; });
-    for (const size_t place : places)
-        if (summaries[place].pipeline_s && traces[place].useful_pixels > 0 &&
-            seen.insert(traces[place].point.num_ranks).second)
-            members.push_back({traces[place], summaries[place]});
+StudyPoints points_of(const PointGroup& group, const StudyPoints& points) {
+    StudyPoints members;
+    for (const size_t i : group.members)
+        if (points[i].summary->pipeline_s && points[i].trace->useful_pixels > 0) members.push_back(points[i]);
+    const auto num_ranks = [](const StudyPoint& point) { return point.trace->point.num_ranks; };
+    std::ranges::stable_sort(members, {}, num_ranks);
+    const auto repeated = std::ranges::unique(members, {}, num_ranks);
+    members.erase(repeated.begin(), repeated.end());
     return members;
 }
 
 }  // namespace
 
-std::vector<Scaling> find_scalings(const std::vector<record::PointTrace>& traces,
-                                   const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "find_scalings: every trace needs its summary");
+std::vector<Scaling> find_scalings(const StudyPoints& points) {
     std::vector<Scaling> all;
-    for (const auto& group : group_points(traces, "ranks")) {
-        const auto members = points_of(group, traces, summaries);
+    for (const auto& group : group_points(points, "ranks")) {
+        const StudyPoints members = points_of(group, points);
         if (members.size() < 2) continue;
         Scaling scaling;
-        const bool grows = members.front().trace.point.settings.image.height_per_rank > 0;
+        const bool grows = members.front().trace->point.settings.image.height_per_rank > 0;
         scaling.kind = grows ? ScalingKind::weak : ScalingKind::strong;
         scaling.label = group.label;
-        scaling.simulated = members.front().summary.simulated;
+        scaling.simulated = members.front().summary->simulated;
         for (const auto& member : members) scaling.points.push_back(make_point(members.front(), member));
         scaling.warnings = find_warnings(members);
         all.push_back(std::move(scaling));

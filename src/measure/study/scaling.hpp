@@ -64,7 +64,6 @@ struct Scaling {
 
 /// Returns groups with at least two rank counts, in the order of the study. Leaves out points without figures. Of
 /// several points with one rank count, the first is used.
-[[nodiscard]] std::vector<Scaling> find_scalings(const std::vector<record::PointTrace>& traces,
-                                                 const std::vector<Summary>& summaries);
+[[nodiscard]] std::vector<Scaling> find_scalings(const StudyPoints& points);
 
 }  // namespace pb::measure

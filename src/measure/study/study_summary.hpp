@@ -25,10 +25,8 @@ enum class TimeScope : uint8_t { forward, pipeline };
 
 /// The seconds per window of points that differ only in batch, and the fits to them.
 struct BatchTimes {
-    struct Sample {
-        int64_t point = 0;  // index
-        int64_t batch = 1;  // the batch that was used
-        double window_s = 0;
+    struct Sample : BatchTime {  // of the batch that was used
+        int64_t point = 0;       // index
         std::optional<Interval> interval;
     };
     std::string label;
@@ -39,9 +37,8 @@ struct BatchTimes {
 
 /// The peak memory of the same points: peak of the engine's allocator, maximum over ranks.
 struct BatchMemory {
-    struct Sample {
+    struct Sample : BatchPeak {
         int64_t point = 0;
-        BatchPeak peak;
     };
     std::string label;
     std::vector<Sample> samples;
@@ -82,8 +79,7 @@ struct StudySummary {
     }
 };
 
-/// `summaries` belong to `traces`, in the same order. `topology` gives the memory of each device.
-[[nodiscard]] StudySummary summarise_study(const std::vector<record::PointTrace>& traces,
-                                           const std::vector<Summary>& summaries, const plan::Topology& topology);
+/// `topology` gives the memory of each device.
+[[nodiscard]] StudySummary summarise_study(const StudyPoints& points, const plan::Topology& topology);
 
 }  // namespace pb::measure

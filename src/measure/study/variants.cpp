@@ -5,8 +5,6 @@
 #include "measure/point_figures.hpp"
 #include "measure/study/point_groups.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <algorithm>
 
 namespace pb::measure {
@@ -28,8 +26,8 @@ bool is_comparable(VariedBy by, const Summary& summary) {
     return summary.pipeline_s.has_value() && !(by == VariedBy::engine && summary.simulated);
 }
 
-std::vector<PointGroup> groups_of(VariedBy by, const std::vector<record::PointTrace>& traces) {
-    return by == VariedBy::engine ? group_points(traces, kEngineSettings) : group_points(traces, name_of(by));
+std::vector<PointGroup> groups_of(VariedBy by, const StudyPoints& points) {
+    return by == VariedBy::engine ? group_points(points, kEngineSettings) : group_points(points, name_of(by));
 }
 
 /// Allocators of different engines count different things, so their processes are compared.
@@ -37,45 +35,33 @@ std::optional<double> peak_of(VariedBy by, const Summary& summary) {
     return by == VariedBy::engine ? summary.engine_peak_mib : summary.allocated_peak_mib;
 }
 
-/// A measured point of a study: its trace and its summary.
-struct Measured {
-    const record::PointTrace& trace;
-    const Summary& summary;
-};
-
-Variant compare(VariedBy by, const Measured& base, const Measured& other) {
+Variant compare(VariedBy by, const StudyPoint& base, const StudyPoint& other) {
     Variant variant;
-    variant.point = other.summary.index;
-    variant.variant = variant_of(by, other.trace.point);
-    const auto times = compare_times({base.trace.wall_s}, {other.trace.wall_s});
+    variant.point = other.summary->index;
+    variant.variant = variant_of(by, other.trace->point);
+    const auto times = compare_times({base.trace->wall_s}, {other.trace->wall_s});
     variant.speedup = 1 / times.ratio;
     if (times.ratio_interval) variant.range = Interval{1 / times.ratio_interval->high, 1 / times.ratio_interval->low};
-    variant.forward_speedup = ratio(base.summary.forward_s, other.summary.forward_s);
-    variant.memory_ratio = ratio(peak_of(by, other.summary), peak_of(by, base.summary));
-    variant.max_difference = other.summary.window_error;
-    variant.every_window = other.trace.point.settings.protocol.verify == config::VerifyMode::full;
-    if (base.summary.psnr_denoised_db && other.summary.psnr_denoised_db)
-        variant.psnr_loss_db = *base.summary.psnr_denoised_db - *other.summary.psnr_denoised_db;
+    variant.forward_speedup = ratio(base.summary->forward_s, other.summary->forward_s);
+    variant.memory_ratio = ratio(peak_of(by, *other.summary), peak_of(by, *base.summary));
+    variant.max_difference = other.summary->window_error;
+    variant.every_window = other.trace->point.settings.protocol.verify == config::VerifyMode::full;
+    if (base.summary->psnr_denoised_db && other.summary->psnr_denoised_db)
+        variant.psnr_loss_db = *base.summary->psnr_denoised_db - *other.summary->psnr_denoised_db;
     return variant;
 }
 
-VariantGroup describe_base(VariedBy by, const std::string& label, const Measured& base) {
+VariantGroup describe_base(VariedBy by, const std::string& label, const StudyPoint& base) {
     VariantGroup group;
     group.by = by;
     group.label = label;
-    group.base = base.summary.index;
-    group.base_variant = variant_of(by, base.trace.point);
-    group.base_pipeline_s = base.summary.pipeline_s;
-    group.base_interval = pipeline_interval(base.summary);
-    group.base_patches_per_s = base.summary.patches_per_s;
-    group.base_peak_mib = peak_of(by, base.summary);
+    group.base = base.summary->index;
+    group.base_variant = variant_of(by, base.trace->point);
+    group.base_pipeline_s = base.summary->pipeline_s;
+    group.base_interval = pipeline_interval(*base.summary);
+    group.base_patches_per_s = base.summary->patches_per_s;
+    group.base_peak_mib = peak_of(by, *base.summary);
     return group;
-}
-
-int64_t fastest_of(const std::vector<Variant>& points) {
-    return std::max_element(points.begin(), points.end(),
-                            [](const Variant& a, const Variant& b) { return a.speedup < b.speedup; })
-        ->point;
 }
 
 }  // namespace
@@ -88,22 +74,19 @@ std::string variant_of(VariedBy by, const plan::Point& point) {
     return config::format_setting(settings.engine) + (options.empty() ? "" : " " + options);
 }
 
-std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<record::PointTrace>& traces,
-                                           const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "compare_variants: every trace needs its summary");
+std::vector<VariantGroup> compare_variants(VariedBy by, const StudyPoints& points) {
     std::vector<VariantGroup> all;
-    for (const auto& points : groups_of(by, traces)) {
-        const auto is_measured = [&](size_t i) { return is_comparable(by, summaries[i]); };
-        const auto base = std::find_if(points.members.begin(), points.members.end(),
-                                       [&](size_t i) { return is_base(by, traces[i].point) && is_measured(i); });
-        if (base == points.members.end()) continue;
-        const Measured held{traces[*base], summaries[*base]};
-        VariantGroup group = describe_base(by, points.label, held);
-        for (const size_t i : points.members)
-            if (is_measured(i) && !is_base(by, traces[i].point))
-                group.points.push_back(compare(by, held, {traces[i], summaries[i]}));
+    for (const auto& [key, label, members] : groups_of(by, points)) {
+        const auto is_measured = [&](size_t i) { return is_comparable(by, *points[i].summary); };
+        const auto base = std::ranges::find_if(
+            members, [&](size_t i) { return is_base(by, points[i].trace->point) && is_measured(i); });
+        if (base == members.end()) continue;
+        VariantGroup group = describe_base(by, label, points[*base]);
+        for (const size_t i : members)
+            if (is_measured(i) && !is_base(by, points[i].trace->point))
+                group.points.push_back(compare(by, points[*base], points[i]));
         if (group.points.empty()) continue;
-        group.fastest = fastest_of(group.points);
+        group.fastest = std::ranges::max_element(group.points, {}, &Variant::speedup)->point;
         all.push_back(std::move(group));
     }
     return all;

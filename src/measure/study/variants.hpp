@@ -47,7 +47,6 @@ struct VariantGroup {
 
 /// Returns every group with a base and another point, in the order of the study. Leaves out points without figures
 /// (refused, out of memory, ...).
-[[nodiscard]] std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<record::PointTrace>& traces,
-                                                         const std::vector<Summary>& summaries);
+[[nodiscard]] std::vector<VariantGroup> compare_variants(VariedBy by, const StudyPoints& points);
 
 }  // namespace pb::measure

@@ -1,7 +1,5 @@
 #include "measure/study/width_series.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,25 +13,23 @@ constexpr double kJump = 1.25;  // limit of peak ratio / width ratio, up or down
 constexpr size_t kFewestWidths = 3;
 
 /// A point of a series.
-struct WidePoint {
-    const record::PointTrace& trace;
-    const Summary& summary;
-    [[nodiscard]] int64_t width() const { return trace.point.source.extent.w; }
-    [[nodiscard]] double peak_mib() const { return *summary.allocated_peak_mib; }
+struct WidePoint : StudyPoint {
+    [[nodiscard]] int64_t width() const { return trace->point.source.extent.w; }
+    [[nodiscard]] double peak_mib() const { return *summary->allocated_peak_mib; }
 };
 
 JumpCause cause_of(const WidePoint& before, const WidePoint& after, const MemoryJump& jump) {
-    if (record::path_of(before.trace.point) == record::path_of(after.trace.point)) return JumpCause::not_path;
+    if (record::path_of(before.trace->point) == record::path_of(after.trace->point)) return JumpCause::not_path;
     const bool same_way = jump.pixels_ratio && (jump.peak_ratio > 1) == (*jump.pixels_ratio > 1);
     return same_way ? JumpCause::path : JumpCause::not_pixels;
 }
 
 std::optional<MemoryJump> jump_between(const WidePoint& before, const WidePoint& after) {
-    MemoryJump jump{before.summary.index, after.summary.index, after.peak_mib() / before.peak_mib()};
+    MemoryJump jump{before.summary->index, after.summary->index, after.peak_mib() / before.peak_mib()};
     const double widths = static_cast<double>(after.width()) / static_cast<double>(before.width());
     jump.excess = jump.peak_ratio / widths;
     if (jump.excess <= kJump && jump.excess >= 1 / kJump) return std::nullopt;
-    const auto &pixels = after.summary.pixels_per_forward, &pixels_before = before.summary.pixels_per_forward;
+    const auto &pixels = after.summary->pixels_per_forward, &pixels_before = before.summary->pixels_per_forward;
     if (pixels && pixels_before && *pixels_before > 0) jump.pixels_ratio = *pixels / *pixels_before;
     jump.cause = cause_of(before, after, jump);
     return jump;
@@ -50,7 +46,7 @@ void mark_largest(std::vector<WidthSeries>& all) {
 
 WidthSeries make_series(const PointGroup& group, const std::vector<WidePoint>& points) {
     WidthSeries series{{group.key, group.label, {}}, {}};
-    for (const auto& point : points) series.all.points.push_back(point.summary.index);
+    for (const auto& point : points) series.all.points.push_back(point.summary->index);
     for (size_t i = 1; i < points.size(); ++i)
         if (const auto jump = jump_between(points[i - 1], points[i])) series.jumps.push_back(*jump);
     return series;
@@ -61,13 +57,12 @@ bool has_peak(const Summary& summary) {
 }
 
 /// True when no width was measured at two heights. One line may then go through all points.
-bool height_follows_width(const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries) {
+bool height_follows_width(const StudyPoints& points) {
     std::map<int64_t, int64_t> height_of;
-    for (size_t i = 0; i < traces.size(); ++i) {
-        const Extent& extent = traces[i].point.source.extent;
-        if (has_peak(summaries[i]) && height_of.emplace(extent.w, extent.h).first->second != extent.h) return false;
-    }
-    return true;
+    return std::ranges::all_of(points, [&](const StudyPoint& point) {
+        const Extent& extent = point.trace->point.source.extent;
+        return !has_peak(*point.summary) || height_of.emplace(extent.w, extent.h).first->second == extent.h;
+    });
 }
 
 size_t count_widths(const std::vector<WidePoint>& points) {
@@ -79,26 +74,18 @@ size_t count_widths(const std::vector<WidePoint>& points) {
 
 }  // namespace
 
-std::vector<WidthSeries> find_width_series(const std::vector<record::PointTrace>& traces,
-                                           const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "find_width_series: every trace needs its summary");
+std::vector<WidthSeries> find_width_series(const StudyPoints& points) {
     constexpr std::array<std::string_view, 2> kWidth{"image.width", "image.crop_width"};
     constexpr std::array<std::string_view, 4> kExtent{"image.width", "image.crop_width", "image.height",
                                                       "image.crop_height"};
-    const auto groups =
-        height_follows_width(traces, summaries) ? group_points(traces, kExtent) : group_points(traces, kWidth);
     std::vector<WidthSeries> all;
-    for (const auto& group : groups) {
-        std::vector<size_t> places;
+    for (const auto& group :
+         height_follows_width(points) ? group_points(points, kExtent) : group_points(points, kWidth)) {
+        std::vector<WidePoint> members;
         for (const size_t i : group.members)
-            if (has_peak(summaries[i])) places.push_back(i);
-        std::stable_sort(places.begin(), places.end(), [&](size_t a, size_t b) {
-            return traces[a].point.source.extent.w < traces[b].point.source.extent.w;
-        });
-        std::vector<WidePoint> points;
-        points.reserve(places.size());
-        for (const size_t i : places) points.push_back({traces[i], summaries[i]});
-        if (count_widths(points) >= kFewestWidths) all.push_back(make_series(group, points));
+            if (has_peak(*points[i].summary)) members.push_back({points[i]});
+        std::ranges::stable_sort(members, {}, &WidePoint::width);
+        if (count_widths(members) >= kFewestWidths) all.push_back(make_series(group, members));
     }
     mark_largest(all);
     return all;

@@ -30,7 +30,6 @@ struct WidthSeries {
 };
 
 /// Returns series of at least three widths with a peak, in the order of the study.
-[[nodiscard]] std::vector<WidthSeries> find_width_series(const std::vector<record::PointTrace>& traces,
-                                                         const std::vector<Summary>& summaries);
+[[nodiscard]] std::vector<WidthSeries> find_width_series(const StudyPoints& points);
 
 }  // namespace pb::measure

@@ -1,7 +1,8 @@
 // Writes the Bencher Metric Format: an object of benchmarks, each an object of measures, each with a value and, if
 // known, its interval. Source: https://bencher.dev/docs/reference/bencher-metric-format.
-#include "report/export/formats.hpp"
+#include "report/export/exports.hpp"
 #include "report/export/named_points.hpp"
+#include "report/results/json_values.hpp"
 
 namespace pb::report {
 

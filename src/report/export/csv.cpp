@@ -1,12 +1,11 @@
 #include "report/export/csv.hpp"
 
+#include "base/text.hpp"
 #include "config/text.hpp"
-#include "report/export/study_columns.hpp"
 #include "report/metrics.hpp"
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cmath>
 #include <string_view>
 
@@ -34,9 +33,7 @@ std::string csv_line(const CsvRow& row, Pick pick) {
 /// Adds the unit to the name: "patch" in px becomes patch_px. A range such as [0,1] is not added, and neither is a unit
 /// that the name already ends with.
 std::string column_of(const config::FieldName& field) {
-    std::string unit;
-    for (const char c : std::string_view(field.unit))
-        unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string unit = lower_case(field.unit);
     std::string key = field.key;
     if (unit.empty() || unit[0] == '[' || key.ends_with("_" + unit)) return key;
     return key + "_" + unit;

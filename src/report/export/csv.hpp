@@ -34,6 +34,15 @@ template <class Integer>
     return value ? std::to_string(*value) : "";
 }
 
+/// Writes a point under the column names of the studies that patchbench reproduces (study_columns.cpp).
+[[nodiscard]] CsvRow reference_row(const NamedPoint& point);
+
+/// Writes engines under the column names of a published study of frameworks on a CPU: CSV, a row a measured point. The
+/// first columns say which network and precision; then come the study's own seven: mean latency, CPU and resident
+/// memory, absolute and as multiples of the least among the rows of the same network and precision. Source of the
+/// columns: benchmark_results.csv of https://github.com/analystanand/benchmarks.
+[[nodiscard]] std::string frameworks_text(std::span<const ResultsFile> files);
+
 /// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
 /// reproduces, for scripts that read those columns (docs/reading-results.md explains each). frameworks: the columns of
 /// the study that compares frameworks.

@@ -2,6 +2,7 @@
 // returns text. A new format is one file in src/report/export and one row of the table in formats.cpp.
 #pragma once
 
+#include "report/metrics.hpp"
 #include "report/results/results_file.hpp"
 
 #include <span>
@@ -30,5 +31,20 @@ struct ExportFormat {
 /// Returns text to paste into an issue. It gives, for each file, the verdict, two lines on the environment, the table
 /// of points and the notes.
 [[nodiscard]] std::string markdown_text(std::span<const ResultsFile> files);
+
+// Each format is in the file of its name.
+[[nodiscard]] std::string bmf_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string chrome_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string gbench_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string github_smaller_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string github_bigger_text(std::span<const ResultsFile> files);
+
+struct Figure {
+    const Metric* metric;
+    double value;
+};
+
+/// Returns the headline metrics that were measured, as in the FOM lines.
+[[nodiscard]] std::vector<Figure> headline_figures(const measure::Summary& summary);
 
 }  // namespace pb::report

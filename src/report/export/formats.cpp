@@ -1,5 +1,3 @@
-#include "report/export/formats.hpp"
-
 #include "report/export/exports.hpp"
 #include "report/export/named_points.hpp"
 
@@ -51,10 +49,6 @@ std::vector<Figure> headline_figures(const measure::Summary& summary) {
         if (metric.is_headline() && value && std::isfinite(*value)) figures.push_back({&metric, *value});
     }
     return figures;
-}
-
-std::string json_text(const record::Json& value) {
-    return value.dump(1, ' ', false, record::Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace pb::report

@@ -2,8 +2,9 @@
 // context, one entry for each repetition, then aggregates; all times in one unit. One repetition of a point is one
 // iteration, and its CPU time is the sum over all ranks. All metrics are user counters of the median entry.
 #include "base/statistics.hpp"
-#include "report/export/formats.hpp"
+#include "report/export/exports.hpp"
 #include "report/export/named_points.hpp"
+#include "report/results/json_values.hpp"
 
 #include <cmath>
 

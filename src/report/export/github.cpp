@@ -1,8 +1,10 @@
 // Writes the custom tools format of github-action-benchmark. Source: its README and the interface BenchmarkResult in
 // its src/extract.ts: an array of objects with name, unit and value and the optional texts range and extra. All metrics
 // in one file improve in the same direction.
-#include "report/export/formats.hpp"
+#include "measure/point_figures.hpp"
+#include "report/export/exports.hpp"
 #include "report/export/named_points.hpp"
+#include "report/results/json_values.hpp"
 
 #include <fmt/format.h>
 
@@ -12,10 +14,10 @@ namespace {
 
 record::Json entry(const NamedPoint& point, const Figure& figure) {
     const Metric& metric = *figure.metric;
-    const auto& [low_s, high_s] = std::pair(point.summary().pipeline_low_s, point.summary().pipeline_high_s);
+    const auto interval = measure::pipeline_interval(point.summary());
     record::Json all{{"name", point.name() + "." + metric.key}, {"unit", metric.unit}, {"value", figure.value}};
-    if (metric.key == std::string_view("pipeline_s") && low_s && high_s)
-        all["range"] = fmt::format("{:.4g} to {:.4g}", *low_s, *high_s);
+    if (metric.key == std::string_view("pipeline_s") && interval)
+        all["range"] = fmt::format("{:.4g} to {:.4g}", interval->low, interval->high);
     all["extra"] = fmt::format("{}\nrepetitions: {}", metric.meaning, point.summary().repetitions);
     return all;
 }

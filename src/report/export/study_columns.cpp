@@ -1,8 +1,9 @@
-// The reference takes means over runs where patchbench takes medians, so these columns are means as well.
-#include "report/export/study_columns.hpp"
-
+// Writes points under the column names of published studies: those that patchbench reproduces, and one that compares
+// frameworks on a CPU. The reference takes means over runs where patchbench takes medians, so these columns are means
+// as well.
 #include "base/statistics.hpp"
 #include "measure/study/variants.hpp"
+#include "report/export/csv.hpp"
 
 #include <fmt/format.h>
 
@@ -43,8 +44,7 @@ Value available_mib(const NamedPoint& point) {
     Value least;
     for (const auto& rank : point.summary().ranks) {
         const auto& places = point.topology().ranks;
-        const auto place =
-            std::find_if(places.begin(), places.end(), [&](const auto& each) { return each.rank == rank.rank; });
+        const auto place = std::ranges::find(places, rank.rank, &plan::RankPlace::rank);
         if (place == places.end() || place->memory_bytes == 0 || !rank.device_used_mib) return std::nullopt;
         const double left = static_cast<double>(place->memory_bytes) / kMiB - *rank.device_used_mib;
         least = std::min(least.value_or(left), left);

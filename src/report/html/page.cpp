@@ -1,6 +1,7 @@
 #include "report/html/page.hpp"
 
 #include "base/atomic_file.hpp"
+#include "config/settings_access.hpp"
 #include "report/export/named_points.hpp"
 #include "report/metrics.hpp"
 #include "report/results/json_values.hpp"
@@ -57,15 +58,12 @@ record::Json metrics_json() {
 
 record::Json settings_table() {
     record::Json all = record::Json::array();
-    const auto add = [&](bool protocol) {
-        return [&all, protocol](const config::FieldName& field, const auto&) {
-            all.push_back(record::Json{
-                {"key", field.key}, {"unit", field.unit}, {"meaning", field.meaning}, {"protocol", protocol}});
-        };
-    };
-    config::PointSettings settings;
-    config::work_fields(settings, add(false));
-    config::protocol_fields(settings.protocol, add(true));
+    for (const auto& setting : config::all_settings())
+        if (setting.group != config::SettingGroup::study)
+            all.push_back(record::Json{{"key", setting.key},
+                                       {"unit", setting.unit},
+                                       {"meaning", setting.meaning},
+                                       {"protocol", setting.group == config::SettingGroup::protocol}});
     return all;
 }
 

@@ -72,8 +72,8 @@ record::Json memory_json(const measure::BatchMemory& memory) {
             {"samples", record::array_of(memory.samples,
                                          [](const measure::BatchMemory::Sample& sample) {
                                              return record::Json{{"point", sample.point},
-                                                                 {"batch", sample.peak.batch},
-                                                                 {"peak_mib", record::number(sample.peak.peak_mib)}};
+                                                                 {"batch", sample.batch},
+                                                                 {"peak_mib", record::number(sample.peak_mib)}};
                                          })},
             {"fit", fit_json(memory.fit)},
             {"limit_mib", record::number(memory.limit_mib)},

@@ -21,34 +21,15 @@ record::Json::json_pointer place_of(const config::FieldName& field) {
     return record::Json::json_pointer(path);
 }
 
-// Settings as JSON values of their own type: a number where there is one, else a text.
-
+/// A setting as a JSON value of its own type: a number where there is one, else a text.
 template <class Value>
 record::Json setting_value(const Value& value) {
     if constexpr (std::is_arithmetic_v<Value>)
         return value;
+    else if constexpr (requires { value.number(); })
+        return value.number() ? record::Json(*value.number()) : record::Json(config::format_setting(value));
     else
         return config::format_setting(value);
-}
-
-record::Json setting_value(const config::HaloSetting& value) {
-    if (value.kind == config::HaloSetting::Kind::pixels) return value.pixels;
-    return config::format_setting(value);
-}
-
-record::Json setting_value(const config::CountSetting& value) {
-    if (!value.is_automatic()) return value.count;
-    return config::format_setting(value);
-}
-
-record::Json setting_value(const config::NoiseLevelSetting& value) {
-    if (!value.is_automatic()) return value.level;
-    return config::format_setting(value);
-}
-
-record::Json setting_value(const config::BatchSetting& value) {
-    if (!value.is_open()) return value.count;
-    return config::format_setting(value);
 }
 
 record::Json point_json(const plan::Point& point) {
@@ -108,6 +89,10 @@ record::Json json_of(const measure::Verdict& verdict) {
 
 std::string line_of(const record::Json& value) {
     return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
+}
+
+std::string json_text(const record::Json& value) {
+    return value.dump(1, ' ', false, record::Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace pb::report

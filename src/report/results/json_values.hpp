@@ -28,5 +28,7 @@ void add_findings(const measure::StudySummary& study, record::Json& line);
 
 /// Returns one line. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes.
 [[nodiscard]] std::string line_of(const record::Json& value);
+/// The same, indented, as files of JSON have it.
+[[nodiscard]] std::string json_text(const record::Json& value);
 
 }  // namespace pb::report

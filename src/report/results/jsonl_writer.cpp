@@ -136,11 +136,9 @@ JsonlWriter::JsonlWriter(std::filesystem::path file, const config::StudySettings
 }
 
 JsonlWriter::JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines) : file_(std::move(file)) {
-    AtomicFile whole(file_);
     std::string text;
     for (const auto& line : lines) text += line + "\n";
-    whole.append(std::as_bytes(std::span(text)));
-    whole.commit();
+    write_whole(file_, text);
     open(0);
 }
 

@@ -105,8 +105,7 @@ record::PointTrace trace_from(const record::JsonField& line) {
 }
 
 measure::RankSummary& rank_of(std::vector<measure::RankSummary>& ranks, int rank) {
-    const auto found =
-        std::find_if(ranks.begin(), ranks.end(), [&](const measure::RankSummary& r) { return r.rank == rank; });
+    const auto found = std::ranges::find(ranks, rank, &measure::RankSummary::rank);
     if (found != ranks.end()) return *found;
     ranks.push_back({});
     ranks.back().rank = rank;
@@ -126,12 +125,9 @@ void add_memory(const record::PointTrace& trace, std::vector<measure::RankSummar
     }
 }
 
-void read_metrics(const record::JsonField& json, RecordedPoint& point) {
-    for (const auto& [key, value] : json.entries())
-        if (value.json().is_number()) point.metrics[key] = value.number();
-    for (const char* rank : {"slowest_rank", "allocated_peak_rank"}) point.metrics.erase(rank);
+void read_metrics(const record::JsonField& json, measure::Summary& summary) {
     for (const auto& metric : metrics())
-        if (const auto value = json.find(metric.key)) metric.value.set(point.summary, value->number());
+        if (const auto value = json.find(metric.key)) metric.value.set(summary, value->number());
 }
 
 void read_summary(const record::JsonField& line, RecordedPoint& recorded) {
@@ -146,7 +142,7 @@ void read_summary(const record::JsonField& line, RecordedPoint& recorded) {
     summary.reduction = recorded.trace.reduction;
     recorded.trace.stop_reason = summary.stop_reason;
     add_memory(recorded.trace, summary.ranks);
-    read_metrics(line["summary"], recorded);
+    read_metrics(line["summary"], summary);
 }
 
 }  // namespace

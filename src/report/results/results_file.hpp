@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,7 +48,6 @@ class LineReader {
 struct RecordedPoint {
     record::PointTrace trace;  // settings missing in an older file have their default; notes are in summary
     measure::Summary summary;  // as recorded: key, label, status, validity, reasons, context, metrics
-    std::map<std::string, double> metrics;  // those with a value; may hold more than Summary in newer files
     int64_t session = 0;                    // 0: the study's first session; n: after the n-th --resume
     int64_t line = 0;                       // line number in the file, from 1
     std::string json;                       // the line as written

@@ -11,8 +11,7 @@ namespace pb::report {
 namespace {
 
 const plan::RankPlace* find_place(const plan::Topology& topology, int rank) {
-    const auto place = std::find_if(topology.ranks.begin(), topology.ranks.end(),
-                                    [&](const plan::RankPlace& p) { return p.rank == rank; });
+    const auto place = std::ranges::find(topology.ranks, rank, &plan::RankPlace::rank);
     return place == topology.ranks.end() ? nullptr : &*place;
 }
 

@@ -17,8 +17,7 @@ std::string milliseconds(std::optional<double> seconds) { return seconds ? reada
 
 /// Returns the longest waiting time and the rank that waited.
 std::string longest_wait(const measure::ScalingPoint& point) {
-    const auto longest = std::max_element(point.waiting.begin(), point.waiting.end(),
-                                          [](const auto& a, const auto& b) { return a.waiting_s < b.waiting_s; });
+    const auto longest = std::ranges::max_element(point.waiting, {}, &measure::RankWaiting::waiting_s);
     if (longest == point.waiting.end() || point.num_ranks == 1) return "-";
     return fmt::format("{} ({})", milliseconds(longest->waiting_s), longest->rank);
 }
@@ -38,9 +37,8 @@ std::string speedup_table(const measure::Scaling& scaling, size_t width) {
 /// Returns the names of the parts that at least one point has, in the order of the stages.
 std::vector<std::string> part_names(const measure::Scaling& scaling) {
     const auto is_used = [&](std::string_view name) {
-        return std::any_of(scaling.points.begin(), scaling.points.end(), [&](const measure::ScalingPoint& point) {
-            return std::any_of(point.parts.begin(), point.parts.end(),
-                               [&](const auto& part) { return part.name == name; });
+        return std::ranges::any_of(scaling.points, [&](const measure::ScalingPoint& point) {
+            return std::ranges::find(point.parts, name, &measure::TimePart::name) != point.parts.end();
         });
     };
     std::vector<std::string> names;
@@ -59,8 +57,7 @@ std::string parts_table(const measure::Scaling& scaling, size_t width) {
     for (const auto& point : scaling.points) {
         std::vector<std::string> cells{std::to_string(point.num_ranks)};
         for (const auto& name : names) {
-            const auto part = std::find_if(point.parts.begin(), point.parts.end(),
-                                           [&](const measure::TimePart& each) { return each.name == name; });
+            const auto part = std::ranges::find(point.parts, name, &measure::TimePart::name);
             cells.push_back(part == point.parts.end() ? "-" : percent_of(part->part));
         }
         table.add_row(std::move(cells));

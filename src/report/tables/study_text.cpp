@@ -38,7 +38,8 @@ std::vector<std::string> layer_row(const measure::LayerShare& layer) {
 }
 
 measure::LayerShare sum_from(const std::vector<measure::LayerShare>& layers, size_t first) {
-    measure::LayerShare sum{.layer = fmt::format("{} smaller layers", layers.size() - first)};
+    measure::LayerShare sum;
+    sum.layer = fmt::format("{} smaller layers", layers.size() - first);
     for (size_t i = first; i < layers.size(); ++i) {
         sum.seconds += layers[i].seconds;
         sum.share += layers[i].share;

@@ -64,11 +64,13 @@ class Repetitions {
     /// Discards the samples and records why.
     void discard() {
         const auto records = gather_records(*team_.reduction, mine_.telemetry);
-        std::vector<RankLoad> loads;
-        for (size_t rank = 0; rank < records.size(); ++rank)
-            loads.push_back({host_of(team_.members[rank]), &records[rank]});
+        std::vector<record::RankTrace> ranks(records.size());
+        for (size_t rank = 0; rank < records.size(); ++rank) {
+            ranks[rank].host = host_of(team_.members[rank]);
+            ranks[rank].telemetry = records[rank];
+        }
         trace_.discarded.push_back(
-            {std::ssize(trace_.wall_s), median(trace_.wall_s), find_trend(trace_.wall_s).drift, disturbance_of(loads)});
+            {std::ssize(trace_.wall_s), median(trace_.wall_s), find_trend(trace_.wall_s).drift, disturbance_of(ranks)});
         trace_.wall_s.clear();
         trace_.stop_reason = StopReason::none;
         mine_ = {};

@@ -46,32 +46,16 @@ pb.barTable = (groups, key) => {
 pb.barChart = (groups, key, model) => {
   const values = pb.distinct(groups.flatMap(group => group.points.map(point => point.settings[key])))
                      .sort((a, b) => pb.barOrder[key].indexOf(a) - pb.barOrder[key].indexOf(b));
-  const traces = values.map((value, i) => {
-    const points = groups.map(group => group.points.find(point => point.settings[key] === value)).filter(Boolean);
-    const names = groups.filter(group => group.points.some(point => point.settings[key] === value))
-                      .map(group => pb.plain(group.name || 'all points'));
-    return {
-      type: 'bar',
-      name: pb.plain(value),
-      x: names,
-      y: points.map(point => point.value('useful_mpx_per_s')),
-      marker: {color: pb.palette[i % pb.palette.length]},
-      error_y: pb.rateBars(points, 'useful_mpx_per_s'),
-      text: points.map(point => pb.hover(point, ['useful_mpx_per_s', 'allocated_peak_mib', 'psnr_denoised_db'], model)),
-      textposition: 'none',
-      hovertemplate: '%{text}<extra></extra>'
-    };
+  const chart = pb.groupedBars(groups, model, {
+    kinds: values,
+    kindOf: point => point.settings[key],
+    key: 'useful_mpx_per_s',
+    title: 'Mpx/s',
+    intervals: points => points.map(point => point.rateInterval('useful_mpx_per_s')),
+    keys: ['useful_mpx_per_s', 'allocated_peak_mib', 'psnr_denoised_db']
   });
-  return {
-    traces,
-    layout: {
-      barmode: 'group',
-      bargap: 0.3,
-      xaxis: pb.axis(''),
-      yaxis: pb.axis('Mpx/s', {rangemode: 'tozero'}),
-      legend: {orientation: 'h', y: 1.12, yanchor: 'bottom', x: 0}
-    }
-  };
+  chart.layout.legend = {orientation: 'h', y: 1.12, yanchor: 'bottom', x: 0};
+  return chart;
 };
 
 pb.barSection = (id, title, key, words) => pb.section({
@@ -85,9 +69,7 @@ pb.barSection = (id, title, key, words) => pb.section({
         'Pixels of the image per second, everything else equal. Bars at the tops are 95 % intervals of the median.'));
     const shown = groups.slice(0, 24);
     pb.chart(body, null, () => pb.barChart(shown, key, model));
-    if (shown.length < groups.length)
-      body.append(pb.el(
-          'p', {class: 'quiet'}, `The first ${shown.length} of ${groups.length} groups are drawn; the table has all.`));
+    pb.sayShown(body, shown, groups);
     body.append(pb.barTable(groups, key));
   },
 });

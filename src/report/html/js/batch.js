@@ -14,12 +14,8 @@ pb.batchPanels = model => {
 pb.linesOf = ({file, lines}) => lines.map(line => ({...line, file, points: file.pointsOf(line.points)}));
 
 /// Returns the asymmetric error bars of a rate; none where there is no interval.
-pb.rateBars = (points, key) => {
-  const intervals = points.map(point => point.rateInterval(key));
-  return pb.errorBars(
-      points.map((point, i) => intervals[i] ? intervals[i][1] - point.value(key) : 0),
-      points.map((point, i) => intervals[i] ? point.value(key) - intervals[i][0] : 0), intervals.some(Boolean));
-};
+pb.rateBars = (points, key) =>
+    pb.intervalBars(points.map(point => point.value(key)), points.map(point => point.rateInterval(key)));
 
 pb.lineTrace = (one, key, model, extra = {}) => {
   const points = one.points.filter(point => point.isMeasured && point.value(key) !== null);

@@ -176,9 +176,54 @@ pb.noteAt = (text, x, y) => ({
   font: {size: 12, color: pb.colour('quiet')}
 });
 
-/// Makes error bars from their lengths above and below the values.
-pb.errorBars = (array, arrayminus, visible = true) =>
-    ({type: 'data', symmetric: false, thickness: 1.2, width: 3, visible, array, arrayminus});
+/// Makes error bars from the interval [low, high] of each value; a value without one has no bar.
+pb.intervalBars = (values, intervals, factor = 1) => {
+  const lengths = end => values.map((value, i) => intervals[i] ? factor * Math.abs(intervals[i][end] - value) : 0);
+  return {
+    type: 'data',
+    symmetric: false,
+    thickness: 1.2,
+    width: 3,
+    visible: intervals.some(Boolean),
+    array: lengths(1),
+    arrayminus: lengths(0)
+  };
+};
+
+/// Returns [low, high]; null without an interval.
+pb.endsOf = (low, high) => pb.isNumber(low) ? [low, high] : null;
+
+/// Draws a figure of groups of points as bars side by side, one for each of `kinds`: {kinds, kindOf(point), key, title,
+/// factor, intervals(points), keys: the figures of the texts beside the bars}.
+pb.groupedBars = (groups, model, {kinds, kindOf, key, title, factor = 1, intervals = () => [], keys}) => {
+  const traces = kinds.map((kind, i) => {
+    const held = groups.map(group => ({group, point: group.points.find(point => kindOf(point) === kind)}))
+                     .filter(({point}) => point && point.value(key) !== null);
+    const points = held.map(({point}) => point);
+    return {
+      type: 'bar',
+      name: pb.plain(kind),
+      x: held.map(({group}) => pb.plain(group.name || 'all points')),
+      y: points.map(point => factor * point.value(key)),
+      marker: {color: pb.palette[i % pb.palette.length]},
+      error_y: pb.intervalBars(points.map(point => point.value(key)), intervals(points), factor),
+      text: points.map(point => pb.hover(point, keys, model)),
+      textposition: 'none',
+      hovertemplate: '%{text}<extra></extra>'
+    };
+  });
+  return {
+    traces,
+    layout: {barmode: 'group', bargap: 0.3, xaxis: pb.axis(''), yaxis: pb.axis(title, {rangemode: 'tozero'})}
+  };
+};
+
+/// Says how many groups the charts leave out, if they do.
+pb.sayShown = (body, shown, groups) => {
+  if (shown.length < groups.length)
+    body.append(pb.el(
+        'p', {class: 'quiet'}, `The first ${shown.length} of ${groups.length} groups are drawn; the table has all.`));
+};
 
 /// Makes marks of predicted values, which `extra` places.
 pb.predictedTrace = extra => ({

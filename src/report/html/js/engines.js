@@ -8,36 +8,18 @@ pb.engineGroups = model => pb.named(pb.setsOf(model, 'alternatives').filter(set 
 
 pb.engineNames = groups => pb.distinct(groups.flatMap(group => group.points.map(pb.engineOf)));
 
-/// Returns the error bars of `key` from both ends of its interval, in the unit of the axis; none without an interval.
-pb.endsOf = (points, key, [low, high], factor) => {
-  if (points.some(point => point.value(low) === null)) return {visible: false};
-  const distance = (point, end) => factor * Math.abs(point.value(end) - point.value(key));
-  return pb.errorBars(points.map(point => distance(point, high)), points.map(point => distance(point, low)));
-};
-
-/// Draws `key` of every group as bars, one for each engine. `ends` names the ends of its interval, if it has one.
-pb.engineChart = (groups, model, {key, title, factor = 1, ends = null}) => {
-  const traces = pb.engineNames(groups).map((name, i) => {
-    const held = groups.map(group => ({group, point: group.points.find(point => pb.engineOf(point) === name)}))
-                     .filter(({point}) => point && point.value(key) !== null);
-    const points = held.map(({point}) => point);
-    return {
-      type: 'bar',
-      name: pb.plain(name),
-      x: held.map(({group}) => pb.plain(group.name || 'all points')),
-      y: points.map(point => factor * point.value(key)),
-      marker: {color: pb.palette[i % pb.palette.length]},
-      error_y: ends ? pb.endsOf(points, key, ends, factor) : {visible: false},
-      text: points.map(point => pb.hover(point, pb.engineFigures, model)),
-      textposition: 'none',
-      hovertemplate: '%{text}<extra></extra>'
-    };
-  });
-  return {
-    traces,
-    layout: {barmode: 'group', bargap: 0.3, xaxis: pb.axis(''), yaxis: pb.axis(title, {rangemode: 'tozero'})}
-  };
-};
+/// Draws `key` of every group as bars, one for each engine. `ends` names the ends of its interval, if it has one;
+/// without an interval of all points there are none.
+pb.engineChart = (groups, model, {ends: [low, high] = [], ...figure}) => pb.groupedBars(groups, model, {
+  ...figure,
+  kinds: pb.engineNames(groups),
+  kindOf: pb.engineOf,
+  intervals: points => {
+    const all = points.map(point => low ? pb.endsOf(point.value(low), point.value(high)) : null);
+    return all.every(Boolean) ? all : [];
+  },
+  keys: pb.engineFigures
+});
 
 /// What passes before the first result, one bar a point.
 pb.startChart = (groups, model) => {
@@ -137,9 +119,7 @@ pb.section({
     body.append(drawn);
     for (const [heading, chart] of charts) pb.chart(drawn, heading, () => pb.engineChart(shown, model, chart));
     pb.chart(drawn, 'Before the first result', () => pb.startChart(shown, model));
-    if (shown.length < groups.length)
-      body.append(pb.el(
-          'p', {class: 'quiet'}, `The first ${shown.length} of ${groups.length} groups are drawn; the table has all.`));
+    pb.sayShown(body, shown, groups);
     body.append(...pb.engineTables(groups, model));
   },
 });

@@ -56,17 +56,14 @@ pb.outcomeOf = times =>
                                                                                                        'measured';
 
 pb.measuredTrace = times => {
-  const ms = times.samples.map(sample => sample.window_s * 1e3);
-  const bar = (sample, key) => pb.isNumber(sample[key]) ? Math.abs(sample[key] - sample.window_s) * 1e3 : 0;
+  const seconds = times.samples.map(sample => sample.window_s);
   return {
     x: times.samples.map(sample => sample.batch),
-    y: ms,
+    y: seconds.map(s => s * 1e3),
     name: `${pb.outcomeOf(times)}, 95 %`,
     mode: 'markers',
     marker: {color: pb.colour('text'), size: 8},
-    error_y: pb.errorBars(
-        times.samples.map(sample => bar(sample, 'high_s')), times.samples.map(sample => bar(sample, 'low_s')),
-        times.samples.some(sample => pb.isNumber(sample.low_s))),
+    error_y: pb.intervalBars(seconds, times.samples.map(sample => pb.endsOf(sample.low_s, sample.high_s)), 1e3),
     hovertemplate: 'batch %{x}: %{y:.4g} ms a window<extra></extra>'
   };
 };

@@ -60,11 +60,6 @@ pb.executedPoints = (roof, model) => {
   }];
 };
 
-pb.boundKeys = [
-  'forward_tflops', 'executed_tflops', 'forward_of_matmul_percent', 'forward_of_conv_percent',
-  'forward_of_memory_percent', 'host_of_copy_percent', 'h2d_of_bound_percent', 'd2h_of_bound_percent',
-  'exchange_of_link_percent'
-];
 pb.boundWords = {
   forward_tflops: 'TFLOP/s',
   executed_tflops: 'TFLOP/s executed',
@@ -76,6 +71,7 @@ pb.boundWords = {
   d2h_of_bound_percent: '% of copies from it',
   exchange_of_link_percent: '% of the link between nodes'
 };
+pb.boundKeys = Object.keys(pb.boundWords);
 
 pb.roofsOf = roof => [roof.matmul, roof.conv].filter(Boolean);
 

@@ -12,12 +12,8 @@ pb.scalingsOf = model =>
             }));
 
 /// Returns the error bars. The base is 1 by definition and has none; the others have one when there are enough passes.
-pb.scalingBars = (points, key, factor) => {
-  const far = (point, end) => pb.isNumber(point[end]) ? factor * Math.abs(point[end] - point[key]) : 0;
-  return pb.errorBars(
-      points.map(point => far(point, `${key}_high`)), points.map(point => far(point, `${key}_low`)),
-      points.some(point => pb.isNumber(point[`${key}_low`])));
-};
+pb.scalingBars = (points, key, factor) => pb.intervalBars(
+    points.map(point => point[key]), points.map(point => pb.endsOf(point[`${key}_low`], point[`${key}_high`])), factor);
 
 /// Draws the measured values, the bound and the ideal of a figure over ranks: {key, factor, unit, bound(point),
 /// ideal(point)}.

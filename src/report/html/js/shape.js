@@ -1,23 +1,11 @@
 // Draws memory over width: the peak beside the pixels of the largest forward call, and the path of the image.
 'use strict';
 
-pb.pathSymbols = {
-  whole: 'circle',
-  split: 'diamond-open',
-  pad: 'square-open',
-  tiles: 'triangle-up'
-};
-pb.pathMarks = {
-  whole: '●',
-  split: '◇',
-  pad: '□',
-  tiles: '▲'
-};
-pb.pathWords = {
-  whole: 'whole',
-  split: 'split into quadrants',
-  pad: 'padded',
-  tiles: 'tiles'
+pb.paths = {
+  whole: {symbol: 'circle', mark: '●', words: 'whole'},
+  split: {symbol: 'diamond-open', mark: '◇', words: 'split into quadrants'},
+  pad: {symbol: 'square-open', mark: '□', words: 'padded'},
+  tiles: {symbol: 'triangle-up', mark: '▲', words: 'tiles'}
 };
 
 pb.widthOf = point => point.settings.image_width_px;
@@ -34,7 +22,7 @@ pb.peakOf = point => point.value('allocated_peak_mib');
 
 /// Says why memory jumps.
 pb.jumpReason = ({before, after, cause}) => {
-  const path = point => pb.pathWords[point.path] ?? 'unknown path';
+  const path = point => pb.paths[point.path]?.words ?? 'unknown path';
   if (cause === 'not_path') return `both ${path(before)}: not a matter of the path`;
   return `${path(before)} → ${path(after)}${cause === 'path' ? '' : ', but the pixels go the other way'}`;
 };
@@ -50,7 +38,7 @@ pb.jumpRow = jump => {
 
 /// Describes a jump in a sentence.
 pb.sayJump = jump => {
-  const say = point => `${pb.widthOf(point)} px (${pb.pathWords[point.path] ?? 'path unknown'}, ${
+  const say = point => `${pb.widthOf(point)} px (${pb.paths[point.path]?.words ?? 'path unknown'}, ${
       pb.number(point.value('pixels_per_forward') / 1e6)} Mpx in a forward call) peaks at ${
       pb.withUnit(pb.peakOf(point), 'MiB')}`;
   return `${pb.ofFile(jump.series.file, 'The')} largest jump of memory${
@@ -84,7 +72,7 @@ pb.shapeTraces = (series, key, scale, model, axis) => series.map(
       marker: {
         size: 8,
         color: one.colour,
-        symbol: one.points.map(point => pb.pathSymbols[point.path] ?? pb.symbols[i % pb.symbols.length])
+        symbol: one.points.map(point => pb.paths[point.path]?.symbol ?? pb.symbols[i % pb.symbols.length])
       },
       text: one.points.map(
           point => `${
@@ -112,7 +100,7 @@ pb.section({
     const paths = pb.distinct(series.flatMap(one => one.points.map(point => point.path)).filter(Boolean));
     body.append(pb.el(
         'p', {}, 'Peak memory follows the pixels of the largest forward call, not the size of the image. ',
-        `Marks show the path: ${pb.list(paths.map(path => `${pb.pathMarks[path]} ${pb.pathWords[path]}`))}.`));
+        `Marks show the path: ${pb.list(paths.map(path => `${pb.paths[path]?.mark} ${pb.paths[path]?.words}`))}.`));
     pb.chart(body, 'Peak memory of a rank (above) and pixels of the largest forward call (below)', () => {
       const styled = pb.styled(series);
       return {

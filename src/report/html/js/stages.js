@@ -1,7 +1,6 @@
 // Draws where the time of a pass goes: the stages of every point.
 'use strict';
 
-pb.stageNames = ['read', 'noise', 'gather', 'h2d', 'forward', 'd2h', 'scatter', 'exchange', 'write'];
 pb.stageWords = {
   read: 'read',
   noise: 'add noise',
@@ -13,6 +12,7 @@ pb.stageWords = {
   exchange: 'exchange',
   write: 'write file'
 };
+pb.stageNames = Object.keys(pb.stageWords);
 pb.stageColour = stage => ({
                             forward: pb.palette[0],
                             gather: pb.palette[1],

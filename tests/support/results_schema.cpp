@@ -1,10 +1,10 @@
-#include "report/results/results_schema.hpp"
+#include "support/results_schema.hpp"
 
 #include "measure/summary_fields.hpp"
 #include "record/environment.hpp"
-#include "record/json_schema.hpp"
 #include "record/point.hpp"
 #include "report/results/jsonl_writer.hpp"
+#include "support/json_schema.hpp"
 
 namespace pb::report {
 

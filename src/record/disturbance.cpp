@@ -1,6 +1,6 @@
-#include "base/telemetry_record.hpp"
-
+// Says in words what else went on on the hosts while a point was timed: the functions of rank.hpp.
 #include "base/text.hpp"
+#include "record/rank.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-namespace pb {
+namespace pb::record {
 
 namespace {
 
@@ -24,14 +24,14 @@ struct HostCounts {
     const TelemetryRecord* first = nullptr;  // of the rank that read the host's counters
 };
 
-std::map<std::string, HostCounts> by_host(std::span<const RankLoad> ranks) {
+std::map<std::string, HostCounts> by_host(std::span<const RankTrace> ranks) {
     std::map<std::string, HostCounts> hosts;
     for (const auto& rank : ranks) {
         HostCounts& host = hosts[rank.host];
-        const auto& own = (*rank.record)[Meter::own_cpu_s];
+        const auto& own = rank.telemetry[Meter::own_cpu_s];
         host.own_cpu_s += own.value_or(0);
         host.all_own_known = host.all_own_known && own.has_value();
-        if ((*rank.record)[Meter::host_cpu_s]) host.first = rank.record;
+        if (rank.telemetry[Meter::host_cpu_s]) host.first = &rank.telemetry;
     }
     return hosts;
 }
@@ -69,7 +69,7 @@ void add_effects(const TelemetryRecord& record, double observed_s, std::string& 
 
 /// `describe` adds the words of a host whose counters were read.
 template <class Describe>
-std::string join_hosts(std::span<const RankLoad> ranks, const Describe& describe) {
+std::string join_hosts(std::span<const RankTrace> ranks, const Describe& describe) {
     std::string all;
     for (const auto& [name, host] : by_host(ranks)) {
         const double observed_s = host.first == nullptr ? 0 : (*host.first)[Meter::observed_s].value_or(0);
@@ -83,13 +83,13 @@ std::string join_hosts(std::span<const RankLoad> ranks, const Describe& describe
 
 }  // namespace
 
-std::string disturbance_of(std::span<const RankLoad> ranks) {
+std::string disturbance_of(std::span<const RankTrace> ranks) {
     return join_hosts(ranks, [](const HostCounts& host, double observed_s, std::string& words) {
         add_foreign_work(host, observed_s, words);
         add_effects(*host.first, observed_s, words);
     });
 }
 
-std::string foreign_work_of(std::span<const RankLoad> ranks) { return join_hosts(ranks, add_foreign_work); }
+std::string foreign_work_of(std::span<const RankTrace> ranks) { return join_hosts(ranks, add_foreign_work); }
 
-}  // namespace pb
+}  // namespace pb::record

@@ -1,11 +1,11 @@
 // What the kernels' counters say went on while a point was timed.
-#include "base/telemetry_record.hpp"
+#include "record/rank.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 namespace {
 
 /// Ten seconds on a quiet host: the rank used all of the time that the host did.
@@ -21,8 +21,15 @@ TelemetryRecord quiet() {
     return record;
 }
 
+RankTrace rank_on(const char* host, const TelemetryRecord& record) {
+    RankTrace rank;
+    rank.host = host;
+    rank.telemetry = record;
+    return rank;
+}
+
 std::string said_of(const TelemetryRecord& record) {
-    const std::vector<RankLoad> ranks{{"node1", &record}};
+    const std::vector<RankTrace> ranks{rank_on("node1", record)};
     return disturbance_of(ranks);
 }
 
@@ -58,9 +65,9 @@ TEST(Disturbance, AFewTicksOfAShortPointAreNone) {
 TEST(Disturbance, RanksThatWaitForEachOtherAreNoForeignWork) {
     TelemetryRecord record = quiet();
     record[Meter::cpu_pressure_s] = 9;
-    const std::vector<RankLoad> ranks{{"node1", &record}};
+    std::vector<RankTrace> ranks{rank_on("node1", record)};
     EXPECT_EQ(foreign_work_of(ranks), "");
-    record[Meter::steal_s] = 12;
+    ranks[0].telemetry[Meter::steal_s] = 12;
     EXPECT_EQ(foreign_work_of(ranks), "node1: the hypervisor gave 1.2 of its cores to others (steal time)");
 }
 
@@ -69,7 +76,7 @@ TEST(Disturbance, RanksOfAHostAreNoOtherProcesses) {
     first[Meter::host_cpu_s] = 38;
     second[Meter::own_cpu_s] = 17.5;
     elsewhere[Meter::steal_s] = 10;
-    const std::vector<RankLoad> ranks{{"node1", &first}, {"node1", &second}, {"node2", &elsewhere}};
+    const std::vector<RankTrace> ranks{rank_on("node1", first), rank_on("node1", second), rank_on("node2", elsewhere)};
     EXPECT_EQ(disturbance_of(ranks), "node2: the hypervisor gave 1.0 of its cores to others (steal time)");
 }
 
@@ -82,4 +89,4 @@ TEST(Disturbance, WhatCannotBeReadIsNotGuessed) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::record
