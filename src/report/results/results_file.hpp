@@ -48,9 +48,9 @@ class LineReader {
 struct RecordedPoint {
     record::PointTrace trace;  // settings missing in an older file have their default; notes are in summary
     measure::Summary summary;  // as recorded: key, label, status, validity, reasons, context, metrics
-    int64_t session = 0;                    // 0: the study's first session; n: after the n-th --resume
-    int64_t line = 0;                       // line number in the file, from 1
-    std::string json;                       // the line as written
+    int64_t session = 0;       // 0: the study's first session; n: after the n-th --resume
+    int64_t line = 0;          // line number in the file, from 1
+    std::string json;          // the line as written
 };
 
 /// One uninterrupted part of a study: where it ran, with which program, and how it was started.
