@@ -55,7 +55,8 @@ ExitCode end_check(const comm::Communicator& world, const doctor::Findings& all,
     ExitCode code = ExitCode::ok;
     if (doctor::any_wrong(all)) code = ExitCode::usage;
     if (!wrong_results.empty()) code = ExitCode::verification;
-    if (code == ExitCode::ok && !comm::interruption().empty()) code = ExitCode::partial;  // the job's time is over
+    const bool is_interrupted = world.max(comm::interruption().empty() ? 0 : 1) > 0;  // any rank
+    if (code == ExitCode::ok && is_interrupted) code = ExitCode::partial;             // the job's time is over
     if (world.is_root()) say(doctor::findings_text(all));
     return code_of_root(world, code);  // it alone has the findings
 }

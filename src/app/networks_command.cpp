@@ -5,6 +5,7 @@
 #include "app/terminal.hpp"
 #include "base/user_paths.hpp"
 #include "config/load_yaml.hpp"
+#include "engine/network_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "run/weights_source.hpp"
 
@@ -78,7 +79,8 @@ void export_network(const ExportArguments& arguments) {
     if (arguments.settings.network.is_brought())
         throw UsageError("--network " + arguments.settings.network.file +
                          ": is a file already; --export writes those of the list");
-    require_not_input(arguments.file, arguments.settings.weights);
+    for (const std::filesystem::path& file : engine::files_of_network(arguments.settings.weights))
+        require_not_input(arguments.file, file);
     const network::NetworkKind network = arguments.settings.network;
     const engine::Weights weights = run::find_weights(arguments.settings, std::nullopt);
     engine::save_onnx(weights, arguments.file);

@@ -48,7 +48,7 @@ std::vector<Row> rows_as(const mpi::RowsOfBytes& rows) {
     converted.reserve(rows.size());
     for (const auto& bytes : rows) {
         Row& row = converted.emplace_back(bytes.size() / sizeof(typename Row::value_type), typename Row::value_type{});
-        if (!bytes.empty()) std::memcpy(row.data(), bytes.data(), bytes.size());
+        if (!row.empty()) std::memcpy(row.data(), bytes.data(), row.size() * sizeof(typename Row::value_type));
     }
     return converted;
 }

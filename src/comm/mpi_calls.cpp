@@ -70,21 +70,24 @@ bool is_running() {
 }
 
 void broadcast_bytes(std::span<std::byte> bytes, int root, const Communicator& communicator, int64_t limit) {
+    const MPI_Comm handle = native(communicator);  // refuses a null one, also where there are no bytes
     for_parts(bytes, limit, [&](std::span<std::byte> part) {
-        check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, native(communicator)));
+        check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, handle));
     });
 }
 
 void send_bytes(std::span<const std::byte> bytes, int to, int tag, const Communicator& communicator, int64_t limit) {
+    const MPI_Comm handle = native(communicator);  // refuses a null one
     for_parts(bytes, limit, [&](std::span<const std::byte> part) {
-        check(MPI_Send(part.data(), static_cast<int>(part.size()), MPI_BYTE, to, tag, native(communicator)));
+        check(MPI_Send(part.data(), static_cast<int>(part.size()), MPI_BYTE, to, tag, handle));
     });
 }
 
 void receive_bytes(std::span<std::byte> bytes, int from, int tag, const Communicator& communicator, int64_t limit) {
+    const MPI_Comm handle = native(communicator);  // refuses a null one
     for_parts(bytes, limit, [&](std::span<std::byte> part) {
         MPI_Status status;
-        check(MPI_Recv(part.data(), static_cast<int>(part.size()), MPI_BYTE, from, tag, native(communicator), &status));
+        check(MPI_Recv(part.data(), static_cast<int>(part.size()), MPI_BYTE, from, tag, handle, &status));
         int received = 0;
         check(MPI_Get_count(&status, MPI_BYTE, &received));
         require(static_cast<size_t>(received) == part.size(),

@@ -21,6 +21,10 @@ struct Samples {
 
 template <class Word>
 void copy_pixels(const Word* from, int64_t from_channels, Word* to, int64_t to_channels, Samples count) {
+    if (count.of_pixel == 1) {  // planes and alpha
+        for (int64_t x = 0; x < count.pixels; ++x) to[x * to_channels] = from[x * from_channels];
+        return;
+    }
     for (int64_t x = 0; x < count.pixels; ++x, from += from_channels, to += to_channels)
         for (int64_t c = 0; c < count.of_pixel; ++c) to[c] = from[c];
 }
@@ -37,9 +41,9 @@ void with_word(size_t bytes, Use&& use) {
 }  // namespace
 
 void copy_bands(const PixelView& from, int64_t first, int64_t count, MutablePixelView to, int64_t to_first) {
-    require(from.extent == to.extent && from.dtype == to.dtype && first >= 0 && first + count <= from.channels &&
-                to_first >= 0 && to_first + count <= to.channels,
-            "bands to copy do not lie in both images");
+    const bool lie_in_both = from.extent == to.extent && from.dtype == to.dtype && first >= 0 &&
+                             first + count <= from.channels && to_first >= 0 && to_first + count <= to.channels;
+    if (!lie_in_both) throw Error("bands to copy do not lie in both images");  // once a row: no text is made before
     if (from.channels == count && to.channels == count) {
         const size_t bytes = static_cast<size_t>(from.extent.w) * from.pixel_bytes();
         for (int64_t y = 0; y < from.extent.h; ++y) std::memcpy(to.row(y), from.row(y), bytes);

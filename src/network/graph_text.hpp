@@ -1,4 +1,4 @@
-// A graph as one line, which results and messages between ranks carry.
+// A graph as one line, which results, messages between ranks and the names of shared weights carry.
 #pragma once
 
 #include "patchbench/network/graph.hpp"

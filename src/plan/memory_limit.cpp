@@ -153,7 +153,7 @@ double most_mib_of(const Point& point, const Topology& topology) {
     double least = std::numeric_limits<double>::infinity();
     for (const RankPlace& place : topology.ranks) {
         const auto beside = std::ranges::count_if(topology.ranks, [&](const RankPlace& other) {
-            return other.node == place.node && (!on_gpu || other.device_uuid == place.device_uuid);
+            return other.node == place.node && (!on_gpu || other.device_id() == place.device_id());
         });
         const double bytes = on_gpu ? kShareOfDevice * static_cast<double>(place.memory_bytes)
                                     : kShareOfMemory * static_cast<double>(place.free_host_bytes);

@@ -130,23 +130,25 @@ std::string WeightsCache::digest_of(const engine::Weights& weights) const {
     return found != kept_.end() ? found->digest : engine::sha256_of_values(weights);
 }
 
-namespace {
-
-/// The same for the same weights in the same version of their file.
-std::string key_of(const config::PointSettings& settings, int64_t channels) {
+std::string WeightsCache::key_of(const config::PointSettings& settings, int64_t channels) const {
     std::string key = weights_key(settings, channels) + "\n" + config::format_setting(settings.trained_sigma);
-    // A file that was replaced since holds other weights. Those in `models` stay as they are.
-    if (settings.network.is_brought() || settings.weights != "default")
-        for (const fs::path& file : weights_files(settings)) key += "\n" + file_version(file);
+    if (!settings.network.is_brought() && settings.weights == "default") return key;  // files in `models` stay
+    const std::string& file = settings.network.is_brought() ? settings.network.file : settings.weights;
+    const std::string version = file + "\n" + file_version(file);
+    auto files = files_.find(version);
+    if (files == files_.end()) files = files_.emplace(version, weights_files(settings)).first;  // parses an ONNX model
+    for (const fs::path& each : files->second) key += "\n" + file_version(each);
     return key;
 }
 
-}  // namespace
-
 bool WeightsCache::is_current(const engine::Weights& weights, const config::PointSettings& settings,
                               int64_t channels) const {
-    const auto found = std::ranges::find(kept_, key_of(settings, channels), &Kept::key);
-    return found != kept_.end() && found->weights.get() == &weights;
+    try {
+        const auto found = std::ranges::find(kept_, key_of(settings, channels), &Kept::key);
+        return found != kept_.end() && found->weights.get() == &weights;
+    } catch (const UsageError&) {  // what is there now is no model, or a file beside it is gone
+        return false;
+    }
 }
 
 std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {

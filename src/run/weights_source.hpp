@@ -8,6 +8,7 @@
 #include "patchbench/engine/weights.hpp"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,8 +67,13 @@ class WeightsCache {
         std::string key, digest;
         std::shared_ptr<const engine::Weights> weights;
     };
+
+    /// The same for the same weights in the same version of their files. Throws as weights_files.
+    [[nodiscard]] std::string key_of(const config::PointSettings& settings, int64_t channels) const;
+
     size_t most_ = 1;
-    std::vector<Kept> kept_;  // the last one used is last
+    std::vector<Kept> kept_;                                                   // the last one used is last
+    mutable std::map<std::string, std::vector<std::filesystem::path>> files_;  // of each version of a file
 };
 
 }  // namespace pb::run

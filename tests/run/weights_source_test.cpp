@@ -1,5 +1,7 @@
 #include "run/weights_source.hpp"
 
+#include "base/atomic_file.hpp"
+#include "engine/onnx/onnx_network.hpp"
 #include "support/checkpoint_files.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
@@ -34,6 +36,22 @@ TEST(WeightsCache, ReadsAFileThatWasReplaced) {
     EXPECT_TRUE(cache.is_current(*second, settings, 3));
     EXPECT_FALSE(cache.is_current(*first, settings, 3)) << "an image that waits has the network of before";
     EXPECT_NE(cache.digest(), cache.digest_of(*first));
+}
+
+TEST(WeightsCache, AModelThatWasDamagedSinceIsNotCurrent) {
+    const test::TemporaryFolder folder;
+    config::PointSettings settings;
+    settings.network.file = folder / "m.onnx";
+    settings.network.card = network::NetworkCard{.radius = 1, .halo = 1};
+    const std::string model =
+        engine::to_onnx(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1));
+    write_whole(settings.network.file, model);
+    WeightsCache cache;
+    const auto found = cache.find(settings, 3);
+    EXPECT_TRUE(cache.is_current(*found, settings, 3));
+    write_whole(settings.network.file, model.substr(0, model.size() / 2));
+    EXPECT_FALSE(cache.is_current(*found, settings, 3));
+    for (int i = 0; i < 2; ++i) EXPECT_THROW((void)cache.find(settings, 3), UsageError);
 }
 
 TEST(WeightsFiles, AreThoseThatASettingNames) {

@@ -16,9 +16,8 @@ template <class E>
 using EnumName = std::pair<E, std::string_view>;
 
 /// What the program calls the enumerator `value`, "auto" (a keyword) for `automatic`; empty when it has no enumerator
-/// of that value. GCC and Clang write it into the name of this function: "[with auto value = pb::Layout::contiguous;
-/// ..",
-/// "(pb::Layout)2" without a name.
+/// of that value. GCC and Clang write it into the name of this function, as "value = pb::Layout::contiguous;", or
+/// "value = (pb::Layout)2" without a name.
 template <auto value>
 [[nodiscard]] consteval std::string_view spelling() {
     constexpr std::string_view kBegin = "value = ";
@@ -50,8 +49,9 @@ template <class E>
         return enumerators<E>();
 }
 
+/// An enumeration that counts from 0.
 template <class E>
-concept NamedEnum = std::is_enum_v<E>;
+concept NamedEnum = std::is_enum_v<E> &&(enum_table<E>().size() > 0);
 
 template <NamedEnum E>
 [[nodiscard]] constexpr std::string_view name_of(E value) {

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <system_error>
 #include <vector>
 
@@ -87,7 +88,7 @@ void work_together(const DenoiseLaunch& launch, Denoise& denoise, const Work& wo
 }
 
 /// Gives each of the other images to one rank, the one that is free first. Returns when all ranks are done. Collective,
-/// but not `work`, which must not throw if there are several ranks.
+/// but not `work` and the end of the images, which must not throw if there are several ranks.
 template <class Work>
 void work_apart(const DenoiseLaunch& launch, Denoise& denoise, const Work& work) {
     run::BatchQueue queue = make_queue(launch);

@@ -12,8 +12,12 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pb::app {
 
@@ -117,7 +121,7 @@ class StackFigures {
 
 }  // namespace
 
-/// `image` and `file` must outlive it. All calls are collective over the group and throw AgreedError.
+/// `image` and `file` must outlive it. `run` is collective over the group and throws AgreedError or PointFailed.
 class Stack {
   public:
     Stack(Denoise& denoise, const Denoise::Image& image, const run::OpenImage& file,

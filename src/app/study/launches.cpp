@@ -2,6 +2,7 @@
 
 #include "app/study/study_record.hpp"
 #include "app/terminal.hpp"
+#include "base/descriptor.hpp"
 #include "base/stopwatch.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"

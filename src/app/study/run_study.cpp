@@ -53,11 +53,17 @@ void read_measured_calls(config::Config& config) {
 }
 
 std::set<std::filesystem::path> inputs_of(const config::Config& config) {
-    std::set<std::filesystem::path> inputs;
+    std::set<std::filesystem::path> inputs, networks;
     for (const config::PointSettings& settings : config.points) {
         inputs.insert({settings.image.path, settings.engine.file, settings.timed.results});
-        for (const std::string& file : {settings.weights, settings.network.file})
+        networks.insert({settings.weights, settings.network.file});
+    }
+    for (const std::filesystem::path& file : networks) {
+        inputs.insert(file);
+        try {
             std::ranges::copy(engine::files_of_network(file), std::inserter(inputs, inputs.end()));
+        } catch (const UsageError&) {  // the point that reads it says so
+        }
     }
     inputs.erase("");
     return inputs;

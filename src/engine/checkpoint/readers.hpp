@@ -18,8 +18,8 @@ namespace pb::engine {
 /// torch.save before 1.6: five pickles, then the storages one after the other.
 [[nodiscard]] Checkpoint read_legacy_pth(Bytes file, const std::string& name);
 
-/// Reads any of the three formats, which is told by the first bytes, never by the name. Nested dicts under the usual
-/// names (`state_dict`, `model_state_dict`, `params`, `model`, ..) are followed, averaged weights (`params_ema`,
+/// Reads any of the three formats; the format is told by the first bytes, never by the name. Nested dicts under the
+/// usual names (`state_dict`, `model_state_dict`, `params`, `model`, ..) are followed, averaged weights (`params_ema`,
 /// `model_ema`, `ema`, ..) first; keys are those of `without_wrappers`. Throws UsageError that names the file, the
 /// place (byte offset or key) and the reason. Never allocates more than a small multiple of the file's size.
 [[nodiscard]] Checkpoint read_checkpoint(Bytes file, const std::string& name);

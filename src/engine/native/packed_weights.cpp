@@ -44,7 +44,7 @@ void pack(const Weights& weights, const network::Graph& graph, network::Winograd
     }
 }
 
-/// Says all that the packed values depend on.
+/// Says all that the packed values depend on. Norms and gains are in the digest.
 std::string name_of_block(const std::string& digest, const network::Graph& graph, network::WinogradForm form) {
     return fmt::format("native weights {}, tiles of {}{}\n{}", digest, form.tile, form.bf16 ? ", bf16" : "",
                        network::line_of(graph));

@@ -125,7 +125,7 @@ std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path
 
 std::vector<std::filesystem::path> files_of_network(const std::filesystem::path& file) {
     std::vector<std::filesystem::path> files{file};
-    if (file.extension() != ".onnx") return files;
+    if (lower_case(file.extension().string()) != ".onnx") return files;
     const onnx::ModelProto model = parse_model(file);
     try {
         std::ranges::copy(external_files(model.graph(), file), std::back_inserter(files));

@@ -2,6 +2,7 @@
 #include "engine/reference/map.hpp"
 #include "engine/windows.hpp"
 
+#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/error.hpp"
 
 #include <utility>

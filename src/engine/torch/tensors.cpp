@@ -3,6 +3,7 @@
 #include "base/engine_support.hpp"
 #include "engine/torch/cuda_backend.hpp"
 
+#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/error.hpp"
 
 #include <ATen/Parallel.h>

@@ -66,7 +66,7 @@ Weights load_weights(const std::filesystem::path& file, network::NetworkKind exp
     if (weights.kind() != expected)
         throw UsageError(file.string() + ": weights of " + std::string(name_of(weights.kind())) + ", not of " +
                          std::string(name_of(expected)) + "; choose that network or another file");
-    weights.sha256 = sha256_of_file(file);
+    weights.sha256 = digest_of_network(file);
     return weights;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 namespace pb::image {
+
 InterleavingRows::InterleavingRows(const ImageToSave& image)
     : image_(image),
       channels_(image.pixels.channels + (has_alpha(image) ? 1 : 0)),

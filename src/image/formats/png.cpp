@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace pb::network {
 
@@ -96,7 +97,7 @@ FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow&
     trials.found.card.range = range_of(trials, base);
     find_reach(trials, base);
     check(trials.found.card);
-    return trials.found;
+    return std::move(trials.found);
 }
 
 NetworkCard card_of(const Graph& layers) {
@@ -126,7 +127,7 @@ FoundCard find_range(const NetworkCard& card, const TryWindow& try_window) {
     check_repeatable(trials, base);
     look_at_sigma(trials, base);
     trials.found.card.range = range_of(trials, base);
-    return trials.found;
+    return std::move(trials.found);
 }
 
 }  // namespace pb::network

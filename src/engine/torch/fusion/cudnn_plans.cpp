@@ -5,6 +5,7 @@
 #include "engine/torch/fusion/plan_search.hpp"
 #include "engine/torch/tensors.hpp"
 
+#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/error.hpp"
 
 #include <ATen/cuda/CUDAContext.h>
