@@ -386,7 +386,10 @@ TEST_F(Onnx, ReadsWeightsInAFileBesideTheModel) {
     const auto refused = [&] {
         return usage_error([&] { (void)load(model, network::kind_of<network::DncnnShape>()); });
     };
-    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256);
+    const Weights read = load(model, network::kind_of<network::DncnnShape>());
+    EXPECT_EQ(sha256_of_values(read), weights.sha256);
+    EXPECT_EQ(read.sha256, digest_of_network(file())) << "its values are in the other file";
+    EXPECT_NE(read.sha256, sha256_of_file(file()));
     set_external(tensor, "length", "8");
     EXPECT_THAT(refused(), AllOf(HasSubstr("'conv_list.0.weight'"), HasSubstr("its shape asks for 576")));
     set_external(tensor, "length", "576");
@@ -397,6 +400,8 @@ TEST_F(Onnx, ReadsWeightsInAFileBesideTheModel) {
     set_external(tensor, "offset", "16");
     set_external(tensor, "location", "none.data");
     EXPECT_THAT(refused(), HasSubstr("not beside the model"));
+    set_external(tensor, "location", std::string(5000, 'n'));
+    EXPECT_THAT(refused(), AllOf(HasSubstr("'conv_list.0.weight'"), HasSubstr("its values lie in 'nnn")));
     for (const std::string& outside : {std::string("../data"), std::string("/etc/passwd"), beside.string()}) {
         set_external(tensor, "location", outside);
         EXPECT_THAT(refused(), HasSubstr("outside the model's folder")) << outside;
