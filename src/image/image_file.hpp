@@ -57,6 +57,7 @@ struct ImageMetadata {
     std::optional<TiffResolution> tiff_resolution;  // a TIFF is written with this one if there is one
     bool tiff_big_endian = false;                   // byte order of the TIFF, in which ImageJ's own tags remain
     bool premultiplied_alpha = false;               // colours are multiplied by alpha, which only TIFF can store
+    bool inverted = false;              // the file has white as zero: samples that are read are not those that it holds
     bool has_unnamed_channel = false;   // a TIFF does not say that its last channel is alpha; it is kept as alpha is
     std::vector<TiffTag> tiff_tags;     // tags that stay valid for another image of the same place, time and extent
     std::optional<double> nodata;       // GDAL_NODATA (also in tiff_tags): samples of this value are missing data

@@ -169,10 +169,14 @@ void settle_height(config::PointSettings& settings, int num_ranks) {
     image.height = image.height_per_rank * num_ranks;
 }
 
-/// A file has its own extents and channels. A user who sets them for a file may have wanted to crop it.
-void note_unused_size(Point& point) {
+/// A file has its own extents and channels. A user who sets them for a file may have wanted to crop it. A network in a
+/// file has its weights.
+void note_unused(Point& point) {
     const config::ImageSettings& image = point.settings.image;
     const config::ImageSettings unset;
+    if (point.settings.network.is_brought() && point.settings.weights != config::PointSettings{}.weights)
+        point.notes.push_back(fmt::format("weights = {} has no effect: {} holds its weights", point.settings.weights,
+                                          point.settings.network.file));
     if (image.path.empty()) return;
     if (image.height != unset.height || image.width != unset.width || image.channels != unset.channels)
         point.notes.emplace_back(
@@ -187,7 +191,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.num_ranks = settings.ranks.is_automatic() ? topology.num_ranks() : static_cast<int>(settings.ranks.count);
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
-    note_unused_size(point);
+    note_unused(point);
     check_brought(point);
     if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
     point.device =

@@ -276,8 +276,8 @@ class BroughtTest(program.ProgramTest):
         model = self.write('model.py', (self.networks / 'dilated.py').read_text() + '\nimport os\nos.utime(__file__)\n')
         self.write('model.py.card.yaml', 'channels: 3\nradius: 6\nhalo: 6\n')
         result, (point,) = self.run_study(f'network: {model}\nengine: pytorch\nhalo: exact\n', '--trust-model', ranks=2)
-        self.assertEqual(point['summary']['status'], 'failed', result.stdout)
-        self.assertIn('model.py: was replaced while this point ran', result.stdout + result.stderr)
+        self.assertEqual(point['status'], 'failed', result.stdout)
+        self.assertIn('model.py: was replaced while this point ran', point['reason'])
 
     def test_code_runs_in_the_engine_pytorch(self):
         files = self.files(['attention'], 'py') + self.files(('dilated', 'exported'), 'pt2')
@@ -426,6 +426,15 @@ class BroughtTest(program.ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         row = next(line for line in result.stdout.splitlines() if 'dilated' in line)
         self.assertEqual(row.split()[-2:], ['-', '-'])
+
+    def test_a_network_in_a_file_has_its_weights(self):
+        image = self.write('in.png', program.png(70, 50))
+        refused = program.run('denoise', image, self.folder / 'out.png', '--network', self.file('dilated'), '--weights', 'a.pth')
+        self.assert_refused(refused, 2, '--weights a.pth', 'dilated.onnx holds its weights')
+        study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nengine: onnxruntime\nhalo: exact\n')
+        planned = program.run('plan', study, '--set', 'weights=seed:1')
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertIn('weights = seed:1 has no effect', planned.stdout)
 
 
 if __name__ == '__main__':

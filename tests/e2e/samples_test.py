@@ -67,11 +67,14 @@ class Samples(program.ProgramTest):
         return values
 
 
-def tiff(values, nodata):
-    """A TIFF of f32 in colour, one strip, with GDAL's tag."""
+def tiff(values, nodata, is_white_zero=False):
+    """A TIFF of f32 in colour, or in gray with white as zero: one strip, with GDAL's tag."""
     text = nodata.encode() + b'\0'
-    entries = [(256, 4, 1, EDGE), (257, 4, 1, EDGE), (258, 3, 3, None), (259, 3, 1, 1), (262, 3, 1, 2), (273, 4, 1, None),
-               (277, 3, 1, 3), (278, 4, 1, EDGE), (279, 4, 1, 4 * len(values)), (339, 3, 3, None), (42113, 2, len(text), None)]
+    channels = 1 if is_white_zero else 3
+    bits, kind = (32, 3) if is_white_zero else (None, None)  # three of them lie elsewhere
+    entries = [(256, 4, 1, EDGE), (257, 4, 1, EDGE), (258, 3, channels, bits), (259, 3, 1, 1),
+               (262, 3, 1, 0 if is_white_zero else 2), (273, 4, 1, None), (277, 3, 1, channels), (278, 4, 1, EDGE),
+               (279, 4, 1, 4 * len(values)), (339, 3, channels, kind), (42113, 2, len(text), None)]
     end = 8 + 2 + 12 * len(entries) + 4
     places = {258: end, 339: end + 6, 42113: end + 12, 273: end + 12 + 32}
     directory = struct.pack('<H', len(entries))
@@ -131,6 +134,14 @@ class Units(Samples):
         for hostile in ('', 'abc', '-9999abc', 'nan', '1e999'):
             self.write('odd.tif', tiff(values, hostile))
             self.denoise('odd.tif', 'out.npy', *words)
+
+    def test_white_as_zero_has_no_values_of_its_samples(self):
+        self.write('in.tif', tiff([0.25] * EDGE * EDGE, '0.25', is_white_zero=True))
+        for words in ((), ('--nodata=0.5',), ('--nodata', 'none', '--range=0:2')):
+            result = run('denoise', self.folder / 'in.tif', self.folder / 'out.npy', *FAST, '--sigma', '0.1', *words)
+            self.assert_refused(result, 2, 'in.tif', 'white as zero', '--nodata none')
+        untrained = '--weights', 'seed:1', '--allow-untrained'  # for gray there are no others here
+        self.denoise('in.tif', 'out.npy', '--sigma', '0.1', '--nodata', 'none', *untrained)
 
     def test_no_sample_becomes_nodata(self):
         values = [100 if (x // 4 + y // 4) % 2 else 101 for y in range(EDGE) for x in range(EDGE)] * 3

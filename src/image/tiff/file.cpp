@@ -158,6 +158,7 @@ void TiffFile::read_page(const TiffPage& page) {
     layout_ = read_tiff_layout(tiff_.get(), *file_);
     metadata_ = read_tiff_metadata(tiff_.get(), layout_);
     metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over_.begin(), passed_over_.end());
+    metadata_.inverted = layout_.white_is_zero;
     if (layout_.white_is_zero) metadata_.not_kept.emplace_back("white as zero (samples are inverted)");
     // Only the first page carries what describes all images of the only directory.
     if (part_ == Part::whole_stack && pages_.front().directory == pages_.back().directory) drop_truncation(metadata_);

@@ -107,6 +107,11 @@ std::optional<image::SampleMap> FileSamples::make_map(const config::ImageSetting
         throw UsageError(settings.path + ": no sample can be " + settings.nodata +
                          " (image.nodata, denoise: --nodata): " + "its samples are " +
                          std::string(name_of(info_.dtype)));
+    if (file_->metadata().inverted && (nodata || range.kind == config::RangeChoice::Kind::fixed))
+        throw UsageError(
+            settings.path +
+            ": has white as zero and is read inverted, so that neither a nodata value nor a range is one of "
+            "its samples; convert it to black as zero, or leave them out (denoise: --nodata none)");
     const bool has_gaps = nodata || range.kind != config::RangeChoice::Kind::of_type;
     const bool plain = info_.dtype == DType::u8 || info_.dtype == DType::u16 || info_.dtype == DType::f32;
     if (plain && !has_gaps) return std::nullopt;
