@@ -259,6 +259,9 @@ class Refusals(program.ProgramTest):
     def test_an_option_without_the_value_that_it_announces_takes_no_other(self):
         result = run('denoise', 'a.png', 'b.png', '--nodata=', '--sigma', '0.1')
         self.assert_refused(result, 2, "'--nodata='")
+        study = self.write('tiny.yaml', STUDY)
+        for words, behind in ((('run', study, '--out', ''), '--out'), (('report', ''), 'report')):
+            self.assert_refused(run(*words), 2, f"empty argument behind '{behind}'")
 
     def test_mistyped_commands_and_options_get_a_suggestion(self):
         study = self.write('tiny.yaml', STUDY)
