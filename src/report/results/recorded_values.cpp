@@ -85,14 +85,13 @@ plan::Point point_from_settings(const record::JsonField& line) {
     return point;
 }
 
-/// Each rank of a measured point has one sample for each repetition: analyses read them side by side.
+/// The ranks of a measured point have as many samples each: analyses read them side by side.
 void check_samples(const record::JsonField& line, const record::PointTrace& trace) {
     if (trace.status != record::PointStatus::ok) return;
-    const size_t count = trace.wall_s.size();
     for (const auto& rank : trace.ranks)
-        if (rank.wall_s.size() != count || rank.stage_s.size() != count)
-            line["samples"].fail(
-                fmt::format("rank {} does not have one sample for each of {} repetitions", rank.rank, count));
+        if (const size_t count = trace.ranks.front().wall_s.size(); rank.wall_s.size() != count)
+            line["samples"].fail(fmt::format("rank {} has {} repetitions, and rank {} has {}", rank.rank,
+                                             rank.wall_s.size(), trace.ranks.front().rank, count));
 }
 
 record::PointTrace trace_from(const record::JsonField& line) {
