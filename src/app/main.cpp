@@ -61,7 +61,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
     const bool is_help = error.get_name() == "CallForHelp";  // the other text is the glossary, which is Markdown
     fmt::print("{}", is_help ? report::folded(asked.str(), prose_width(stdout)) : asked.str());
     print_folded(stderr, wrong.str());
-    if (is_asked_for) return code;
+    if (is_asked_for) return flush_standard_output() ? code : static_cast<int>(ExitCode::failed);
     const std::string hint = hint_for(app, arguments.argc, arguments.argv);
     if (!hint.empty()) print_error(hint);
     return code;
@@ -171,7 +171,8 @@ int run_and_report(int argc, char** argv) {
         if (is_first_process()) print_error(describe(error));
         return static_cast<int>(ExitCode::usage);
     } catch (const std::exception& error) {
-        if (is_first_process()) print_error(error.what());
+        const bool is_output_lost = std::ferror(stdout) != 0 && !flush_standard_output();  // fmt does not name it
+        if (is_first_process() && !is_output_lost) print_error(error.what());
         return static_cast<int>(ExitCode::failed);
     }
 }

@@ -95,7 +95,8 @@ class Faults(program.ProgramTest):
 
     def test_a_full_standard_output(self):
         study = self.write('long.yaml', LONG)
-        for command in ([program.PROGRAM, '--version'], [program.PROGRAM, 'plan', str(study)]):
+        for words in (['--version'], ['--help'], ['settings'], ['plan', str(study)]):
+            command = [program.PROGRAM, *words]
             with open('/dev/full', 'w') as full:
                 result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
             self.assertEqual(result.returncode, 1)

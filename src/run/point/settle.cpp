@@ -75,6 +75,7 @@ int64_t search_halo(const plan::Point& point, ReferencePath& reference, double c
     const Extent padded = patch_grid(point).padded();
     const Reach& reach = reference.reach();
     std::vector<image::Image> exact;
+    exact.reserve(probes.size());
     for (const Rect& probe : probes) exact.push_back(reference.run_with_context(probe, reach.context, padded));
     const double most_error = caution * point.settings.halo_tolerance;
     const auto suffices = [&](int64_t halo) {
