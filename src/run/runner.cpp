@@ -56,31 +56,19 @@ void note_range(const ImageSource& source, plan::Point& point) {
     point.notes.push_back("image.range = auto is " + range_setting(source.map()->range()));
 }
 
-/// The input of a later point was there when the study began, so the point fails alone.
-record::PointTrace run_later(Runner& runner, const plan::Point& point, const PointFiles& files) {
-    try {
-        return runner.run(point, files);
-    } catch (const AgreedError& error) {
-        return not_run(point, record::PointStatus::failed, error.what());
-    }
-}
-
 }  // namespace
 
 void run_plan(const plan::Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink) {
     std::optional<std::string> interrupted;
-    bool has_begun = false;
     for (const plan::Point& point : plan.points) {
         if (!interrupted) interrupted = runner.find_interruption();
-        if (!point.refusal.empty()) {
+        if (!point.refusal.empty())
             sink(not_run(point, record::PointStatus::refused, point.refusal));
-        } else if (interrupted) {
+        else if (interrupted)
             sink(not_run(point, record::PointStatus::skipped,
                          "the run was interrupted before this point (" + *interrupted + ")"));
-        } else {
-            sink(has_begun ? run_later(runner, point, outputs(point)) : runner.run(point, outputs(point)));
-            has_begun = true;
-        }
+        else
+            sink(runner.run(point, outputs(point)));
     }
 }
 

@@ -106,8 +106,6 @@ class Runner {
 };
 
 /// Runs all points in order. Stops early after a signal or when --max-time is over; the remaining points are `skipped`.
-/// Throws AgreedError for what is wrong with the first point that runs; a later one, whose image or weights can be read
-/// no more, is `failed`.
 void run_plan(const plan::Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink);
 
 }  // namespace pb::run

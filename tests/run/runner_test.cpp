@@ -417,28 +417,6 @@ TEST_F(RunPoint, MissingWeightsAreTheUsersErrorOnAllRanks) {
     EXPECT_EQ(run(small_point(network::kind_of<network::DncnnShape>())).status, record::PointStatus::ok);
 }
 
-TEST_F(RunPoint, AnInputThatIsGoneFailsALaterPointOfAStudyAlone) {
-    const plan::Point good =
-        test::planned(single_pass(network::kind_of<network::DncnnShape>()), all_.study, all_.topology);
-    plan::Point bad = good;
-    bad.settings.weights = "no/such/file.pth";
-    std::vector<record::PointTrace> traces;
-    const auto run_all = [&](std::vector<plan::Point> points) {
-        plan::Plan plan;
-        plan.points = std::move(points);
-        run_plan(
-            plan, all_.runner, [](const plan::Point&) { return PointFiles{}; },
-            [&](const record::PointTrace& trace) { traces.push_back(trace); });
-    };
-    run_all({good, bad, good});
-    ASSERT_EQ(traces.size(), 3U);
-    EXPECT_EQ(traces[0].status, record::PointStatus::ok) << traces[0].reason;
-    EXPECT_EQ(traces[1].status, record::PointStatus::failed);
-    EXPECT_NE(traces[1].reason.find("no/such/file.pth"), std::string::npos) << traces[1].reason;
-    EXPECT_EQ(traces[2].status, record::PointStatus::ok) << traces[2].reason;
-    EXPECT_THROW(run_all({bad, good}), AgreedError);
-}
-
 TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
     config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.halo.kind = config::HaloSetting::Kind::exact;
