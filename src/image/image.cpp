@@ -14,6 +14,16 @@ void check_pair(const PixelView& from, const MutablePixelView& to) {
     require(from.extent == to.extent && from.channels == to.channels, "images to convert differ in extent or channels");
 }
 
+template <class From, class To, class Convert>
+void convert_samples(const PixelView& from, MutablePixelView to, Convert convert) {
+    const int64_t count = from.extent.w * from.channels;
+    for (int64_t y = 0; y < from.extent.h; ++y) {
+        const auto* in = reinterpret_cast<const From*>(from.row(y));
+        auto* out = reinterpret_cast<To*>(to.row(y));
+        for (int64_t i = 0; i < count; ++i) out[i] = convert(in[i]);
+    }
+}
+
 struct Samples {
     int64_t of_pixel = 0;
     int64_t pixels = 0;
@@ -63,12 +73,7 @@ void to_float(const PixelView& from, MutablePixelView to) {
     require(to.dtype == DType::f32, "to_float writes f32");
     with_image_type(from.dtype, [&](auto type) {
         using Sample = decltype(type);
-        const int64_t count = from.extent.w * from.channels;
-        for (int64_t y = 0; y < from.extent.h; ++y) {
-            const auto* samples = reinterpret_cast<const Sample*>(from.row(y));
-            auto* out = reinterpret_cast<float*>(to.row(y));
-            for (int64_t i = 0; i < count; ++i) out[i] = to_unit(samples[i]);
-        }
+        convert_samples<Sample, float>(from, to, [](Sample sample) { return to_unit(sample); });
     });
 }
 
@@ -77,15 +82,7 @@ void from_float(const PixelView& from, MutablePixelView to) {
     require(from.dtype == DType::f32, "from_float reads f32");
     with_image_type(to.dtype, [&](auto type) {
         using Sample = decltype(type);
-        const int64_t count = from.extent.w * from.channels;
-        for (int64_t y = 0; y < from.extent.h; ++y) {
-            const auto* values = reinterpret_cast<const float*>(from.row(y));
-            auto* samples = reinterpret_cast<Sample*>(to.row(y));
-            for (int64_t i = 0; i < count; ++i) {
-                const float value = values[i];
-                samples[i] = from_unit<Sample>(value);
-            }
-        }
+        convert_samples<float, Sample>(from, to, [](float value) { return from_unit<Sample>(value); });
     });
 }
 

@@ -232,7 +232,7 @@ std::string Runner::Impl::try_step(const Team& team, record::PointTrace& trace, 
 }
 
 Runner::Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study,
-               std::shared_ptr<engine::SharedBlocks> blocks)
+               std::shared_ptr<SharedBlocks> blocks)
     : impl_(std::make_unique<Impl>(world, topology, study, std::move(blocks))) {}
 Runner::~Runner() = default;
 void Runner::keep_engines() {

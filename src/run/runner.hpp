@@ -58,7 +58,7 @@ class Runner {
     /// `world` and `topology` must outlive it. Collective. `blocks`: those of the launch (make_shared_blocks), where
     /// `world` is a part of it.
     Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study,
-           std::shared_ptr<engine::SharedBlocks> blocks = nullptr);
+           std::shared_ptr<SharedBlocks> blocks = nullptr);
     ~Runner();
 
     /// Tells `listener`, which must outlive the runs, what this rank does. For the ranks that show it.

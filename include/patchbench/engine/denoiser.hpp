@@ -21,8 +21,6 @@
 
 namespace pb::engine {
 
-using pb::SharedBlocks;
-
 /// For engines that run in a process of their own.
 struct WorkerOptions {
     std::string file;                 ///< engine python: the adapter

@@ -61,6 +61,20 @@ VerifyChoice parse_verify(const std::string& text) {
     return {.windows = windows, .is_bounded = false};
 }
 
+void add_file_options(CLI::App& command, DenoiseArguments& a) {
+    command
+        .add_option(
+            "paths", a.paths,
+            "IN... OUT: files, folders or patterns; then a file, or a folder: one that is there, or a name that "
+            "ends in / and is made")
+        ->required();
+    command.add_flag("--recursive", a.recursive,
+                     "also the folders in the input folders, except hidden ones and links; OUT gets the same folders");
+    add_choice(command, "--format", a.format,
+               "type of the outputs in a folder; same: that of each input (default: same)");
+    command.add_flag("--no-clobber", a.no_clobber, "leave outputs that are there as they are");
+}
+
 /// Whether denoise --config takes this key. It takes what samples mean, and not which image it is: another one is
 /// denoised.
 bool is_taken(std::string_view key) {
@@ -164,17 +178,7 @@ void take_config(const CLI::App& command, DenoiseArguments& arguments) {
 }
 
 void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
-    command
-        .add_option(
-            "paths", a.paths,
-            "IN... OUT: files, folders or patterns; then a file, or a folder: one that is there, or a name that "
-            "ends in / and is made")
-        ->required();
-    command.add_flag("--recursive", a.recursive,
-                     "also the folders in the input folders, except hidden ones and links; OUT gets the same folders");
-    add_choice(command, "--format", a.format,
-               "type of the outputs in a folder; same: that of each input (default: same)");
-    command.add_flag("--no-clobber", a.no_clobber, "leave outputs that are there as they are");
+    add_file_options(command, a);
     command
         .add_option(
             "--sigma", a.sigma,

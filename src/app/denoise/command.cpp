@@ -39,7 +39,7 @@ struct DenoiseLaunch {
     const std::vector<DenoiseJob>& jobs;
     bool single = false;  // one image was named: what is wrong with it ends the program
     plan::ImageSharing sharing;
-    std::shared_ptr<engine::SharedBlocks> blocks;  // of the ranks of each node
+    std::shared_ptr<SharedBlocks> blocks;  // of the ranks of each node
 };
 
 /// Decides how the images are shared out. The root prints it. Collective.

@@ -27,7 +27,7 @@ using ImageReport = std::function<void(size_t job, std::string lines, const Imag
 struct Group {
     comm::Communicator ranks;
     plan::Topology topology;
-    std::shared_ptr<engine::SharedBlocks> blocks;
+    std::shared_ptr<SharedBlocks> blocks;
 };
 
 /// Throws UsageError when the options fit no image on this launch, such as too many threads. Plans an image of a usual

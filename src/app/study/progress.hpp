@@ -10,7 +10,9 @@
 #include "report/tables/progress_text.hpp"
 #include "run/progress.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +26,7 @@ class Progress final : public run::ProgressListener {
 
     void begin(run::Activity activity) override;
     void advance(int64_t done, int64_t all) override {
-        part_of_pass_ = all > 0 ? std::pair{done, all} : std::pair<int64_t, int64_t>{0, 1};
+        part_of_pass_ = {done, std::max<int64_t>(all, 1)};  // 0 of 1 without windows
     }
     void finish(const record::PointTrace& trace);
 

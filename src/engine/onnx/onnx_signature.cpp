@@ -100,6 +100,24 @@ onnx::ModelProto parse_model(const std::filesystem::path& file) {
     return parse_onnx(read_onnx_file(file), file.string());
 }
 
+/// See files_of_network. `model`: what is in `file`.
+std::vector<std::filesystem::path> files_of(const onnx::ModelProto& model, const std::filesystem::path& file) {
+    std::vector<std::filesystem::path> files{file};
+    try {
+        std::ranges::copy(external_files(model.graph(), file), std::back_inserter(files));
+    } catch (const UsageError& error) {
+        throw UsageError(file.string() + ": a tensor: " + error.what());
+    }
+    return files;
+}
+
+/// See digest_of_network.
+std::string digest_of(const std::vector<std::filesystem::path>& files) {
+    std::string digests;
+    for (const auto& file : files) add_item(digests, sha256_of_file(file), "\n");
+    return files.size() == 1 ? digests : sha256_of(std::as_bytes(std::span(digests)));
+}
+
 }  // namespace
 
 bool is_code(const std::filesystem::path& file) {
@@ -124,23 +142,11 @@ std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path
 }
 
 std::vector<std::filesystem::path> files_of_network(const std::filesystem::path& file) {
-    std::vector<std::filesystem::path> files{file};
-    if (lower_case(file.extension().string()) != ".onnx") return files;
-    const onnx::ModelProto model = parse_model(file);
-    try {
-        std::ranges::copy(external_files(model.graph(), file), std::back_inserter(files));
-    } catch (const UsageError& error) {
-        throw UsageError(file.string() + ": a tensor: " + error.what());
-    }
-    return files;
+    if (lower_case(file.extension().string()) != ".onnx") return {file};
+    return files_of(parse_model(file), file);
 }
 
-std::string digest_of_network(const std::filesystem::path& file) {
-    std::string digests;
-    const auto files = files_of_network(file);
-    for (const auto& each : files) add_item(digests, sha256_of_file(each), "\n");
-    return files.size() == 1 ? digests : sha256_of(std::as_bytes(std::span(digests)));
-}
+std::string digest_of_network(const std::filesystem::path& file) { return digest_of(files_of_network(file)); }
 
 Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card) {
     Weights weights;
@@ -153,7 +159,7 @@ Weights brought_network(const std::filesystem::path& file, const network::Networ
         return weights;
     }
     const onnx::ModelProto model = parse_model(file);
-    weights.sha256 = digest_of_network(file);
+    weights.sha256 = digest_of(files_of(model, file));
     weights.trained_sigma = trained_sigma(metadata_of(model), file.string());
     if (card.layers) weights.convolutions = convolutions_in(file, *card.layers);
     return weights;

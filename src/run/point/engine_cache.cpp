@@ -9,8 +9,7 @@
 
 namespace pb::run {
 
-std::shared_ptr<engine::SharedBlocks> make_shared_blocks(const comm::Communicator& world,
-                                                         const plan::Topology& topology) {
+std::shared_ptr<SharedBlocks> make_shared_blocks(const comm::Communicator& world, const plan::Topology& topology) {
     const comm::Communicator node =
         world.split(topology.ranks.at(static_cast<size_t>(world.rank())).node, world.rank());
     if (node.size() == 1) return nullptr;

@@ -14,8 +14,8 @@ namespace pb::run {
 
 /// What the ranks of `world` on this node make once and share: the transformed weights of the engine native. Null where
 /// this is the only rank, and where the ranks cannot reach each other's memory: then each has its own. Collective.
-[[nodiscard]] std::shared_ptr<engine::SharedBlocks> make_shared_blocks(const comm::Communicator& world,
-                                                                       const plan::Topology& topology);
+[[nodiscard]] std::shared_ptr<SharedBlocks> make_shared_blocks(const comm::Communicator& world,
+                                                               const plan::Topology& topology);
 
 class EngineCache {
   public:

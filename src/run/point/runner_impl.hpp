@@ -40,14 +40,14 @@ struct WaitingImage {
 
 struct Runner::Impl {
     Impl(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study_settings,
-         std::shared_ptr<engine::SharedBlocks> blocks)
+         std::shared_ptr<SharedBlocks> blocks)
         : study(study_settings),
           teams(world, topology, study),
           shared_blocks(blocks ? std::move(blocks) : make_shared_blocks(world, topology)) {}
 
     config::StudySettings study;
     Teams teams;
-    std::shared_ptr<engine::SharedBlocks> shared_blocks;  // null: this rank shares nothing
+    std::shared_ptr<SharedBlocks> shared_blocks;  // null: this rank shares nothing
     WeightsCache weights;
     EngineCache engines;
     ReferenceCache references;
