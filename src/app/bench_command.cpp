@@ -186,8 +186,9 @@ ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
 void add_bench_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<BenchArguments>();
     CLI::App* command = app.add_subcommand("bench", "run a study that is given by options, and report its figures");
-    command->add_option("--out", arguments->out,
-                        "folder for results and images (default: a new one for temporary files)");
+    command
+        ->add_option("--out", arguments->out, "folder for results and images (default: a new one for temporary files)")
+        ->check(not_empty());
     command->add_flag("--json", arguments->record.json,
                       "print the lines of results.jsonl on standard output, and the text on standard error");
     add_measuring(*command, arguments->record, arguments->max_time_s);

@@ -90,7 +90,8 @@ void add_compare_command(CLI::App& app, Action& chosen) {
     command->add_option("--fail-on", arguments->fail_on,
                         "slower=3%: exit with 4 when a point is SLOWER by that much, or has no figures any more. Needs "
                         "several launches of each version, 3 at least (run --launches 3): with one it says UNSURE");
-    command->add_option("--markdown", arguments->markdown, "write the table as Markdown into this file as well");
+    command->add_option("--markdown", arguments->markdown, "write the table as Markdown into this file as well")
+        ->check(not_empty());
     set_action(*command, chosen, [arguments](const Arguments&) { return compare(*arguments); });
 }
 

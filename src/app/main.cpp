@@ -67,14 +67,10 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
     return code;
 }
 
-/// Refuses "--option=", because CLI11 would take the next word as its value, and empty words: a variable of the shell
-/// that is not set.
+/// Refuses "--option=", because CLI11 would take the next word as its value.
 void refuse_empty_values(const Arguments& arguments) {
     for (int i = 1; i < arguments.argc; ++i) {
         const std::string_view word = arguments.argv[i];
-        if (word.empty())
-            throw UsageError(fmt::format("there is an empty argument behind '{}': give a value, or leave it out",
-                                         arguments.argv[i - 1]));
         if (word.starts_with("--") && word.ends_with('='))
             throw UsageError(fmt::format("'{}' has no value: give one, or leave it out", word));
     }

@@ -95,7 +95,8 @@ void add_networks_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("networks", "parameters, costs, alignment, receptive radius, weights");
     auto arguments = std::make_shared<ExportArguments>();
     arguments->settings.engine = config::EngineSetting::automatic();
-    auto* file = command->add_option("--export", arguments->file, "write a network as an ONNX model into this file");
+    auto* file = command->add_option("--export", arguments->file, "write a network as an ONNX model into this file")
+                     ->check(not_empty());
     for (const auto& [option, key] : {std::pair{"--network", "network"}, {"--weights", "weights"}})
         add_setting(*command, option, key, arguments->settings)->needs(file);
     auto* looked_at = command->add_option("model", arguments->looked_at,

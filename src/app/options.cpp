@@ -62,12 +62,19 @@ CLI::Option* add_setting(CLI::App& command, const std::string& option, const std
         ->check(CLI::Validator(check, ""));
 }
 
+CLI::Validator not_empty() {
+    const auto check = [](const std::string& text) -> std::string {
+        return text.empty() ? "is empty: give a value, or leave it out" : "";
+    };
+    return {check, ""};
+}
+
 void set_action(CLI::App& command, Action& chosen, Action action) {
     command.callback([&chosen, action = std::move(action)] { chosen = action; });
 }
 
 void add_study(CLI::App& command, StudyArguments& study) {
-    command.add_option("study", study.file, "study file (YAML)")->required();
+    command.add_option("study", study.file, "study file (YAML)")->required()->check(not_empty());
     command.add_option("--set", study.overrides, "overrides a setting everywhere; once for each")
         ->option_text("KEY=VALUE")
         ->allow_extra_args(false)

@@ -31,6 +31,9 @@ struct StudyArguments {
 };
 void add_study(CLI::App& command, StudyArguments& study);
 
+/// Refuses an empty text, as a variable of the shell that is not set gives, where it would count as not given.
+[[nodiscard]] CLI::Validator not_empty();
+
 /// Adds an option whose value is what `read` makes of its text. Refuses text for which `read` throws UsageError, with
 /// its message.
 template <class Value, class Read>

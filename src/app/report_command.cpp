@@ -113,11 +113,14 @@ void add_report_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<ReportArguments>();
     CLI::App* command =
         app.add_subcommand("report", "pages, tables and exports of results, several files side by side");
-    command->add_option("results", arguments->results, "results.jsonl files, or their folders")->required();
-    command->add_option("--html", arguments->html, "the page (with no option: report.html beside the first file)");
-    auto* csv = command->add_option("--csv", arguments->csv, "a table, one row a point");
+    command->add_option("results", arguments->results, "results.jsonl files, or their folders")
+        ->required()
+        ->check(not_empty());
+    command->add_option("--html", arguments->html, "the page (with no option: report.html beside the first file)")
+        ->check(not_empty());
+    auto* csv = command->add_option("--csv", arguments->csv, "a table, one row a point")->check(not_empty());
     add_choice(*command, "--csv-style", arguments->csv_style, "its columns (default: tidy)")->needs(csv);
-    command->add_option("--markdown", arguments->markdown, "a table to paste into an issue");
+    command->add_option("--markdown", arguments->markdown, "a table to paste into an issue")->check(not_empty());
     std::string formats = "for other programs; once for each:";
     for (const auto& format : report::export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);
     command->add_option("--export", arguments->exports, formats)->option_text("FORMAT=FILE")->allow_extra_args(false);

@@ -66,7 +66,8 @@ void add_run_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand("run", "run a study and report its figures");
     add_study(*command, arguments->study);
-    command->add_option("--out", arguments->out, "folder for results and images (default: results/<name>)");
+    command->add_option("--out", arguments->out, "folder for results and images (default: results/<name>)")
+        ->check(not_empty());
     command->add_flag("--dry-run", arguments->dry_run, "print the points and stop");
     const auto explain = [] {  // prints the text and ends
         throw CLI::CallForVersion(report::glossary() + "\n" + report::limit_glossary(), 0);
@@ -89,7 +90,8 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command
         ->add_option("--launcher", arguments->launcher,
                      "what starts the ranks of a launch, as \"mpirun -n 4\" (default: one rank, started directly)")
-        ->needs(launches);
+        ->needs(launches)
+        ->check(not_empty());
     set_action(*command, chosen, [arguments](const Arguments& raw) {
         if (arguments->dry_run) return dry_run(*arguments);
         if (arguments->launches > 1) return launch_study(*arguments, raw);

@@ -260,8 +260,9 @@ class Refusals(program.ProgramTest):
         result = run('denoise', 'a.png', 'b.png', '--nodata=', '--sigma', '0.1')
         self.assert_refused(result, 2, "'--nodata='")
         study = self.write('tiny.yaml', STUDY)
-        for words, behind in ((('run', study, '--out', ''), '--out'), (('report', ''), 'report')):
-            self.assert_refused(run(*words), 2, f"empty argument behind '{behind}'")
+        for words, name in ((('run', study, '--out', ''), '--out'), (('report', ''), 'results'), (('run', ''), 'study'),
+                            (('report', study, '--csv', ''), '--csv'), (('networks', '--export', ''), '--export')):
+            self.assert_refused(run(*words), 2, name, 'is empty: give a value, or leave it out')
 
     def test_mistyped_commands_and_options_get_a_suggestion(self):
         study = self.write('tiny.yaml', STUDY)
