@@ -5,6 +5,8 @@ add_library(pb_options INTERFACE)
 target_compile_options(pb_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-missing-field-initializers>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict> # GCC 12 warns wrongly on literal + std::string (GCC bug 105651)
+    # Of no meaning where a source is included by the file that is compiled.
+    $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PATCHBENCH_WERROR}>>:-Werror>)
 if(PATCHBENCH_SANITIZE)
     target_compile_options(pb_options INTERFACE
@@ -26,21 +28,9 @@ function(pb_add_layer name)
     pb_add_headers(${name} LINKS pb_${name} ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# Each header compiles alone: `cmake --build <dir> --target pb_headers`. A header that its own source includes first is
-# compiled so anyway. Left out is what includes LibTorch (half a minute each) or ONNX (whose protobuf is not LibTorch's), and
-# what only nvcc reads.
+# Each header compiles alone: `cmake --build <dir> --target pb_headers`. Left out is what includes LibTorch (half a minute
+# each) or ONNX (whose protobuf is not LibTorch's), and what only nvcc reads.
 add_custom_target(pb_headers)
-
-# Whether src/<layer>/x.cpp begins with the header <layer>/x.hpp or patchbench/<layer>/x.hpp.
-function(pb_is_included_first header result)
-    string(REGEX REPLACE "^(patchbench/)?(.*)\\.hpp$" "${PROJECT_SOURCE_DIR}/src/\\2.cpp" source ${header})
-    set(first "")
-    if(EXISTS ${source})
-        file(STRINGS ${source} first REGEX "^#include" LIMIT_COUNT 1)
-    endif()
-    string(COMPARE EQUAL "${first}" "#include \"${header}\"" is_first)
-    set(${result} ${is_first} PARENT_SCOPE)
-endfunction()
 
 function(pb_add_headers name)
     cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
@@ -49,16 +39,9 @@ function(pb_add_headers name)
     list(FILTER headers EXCLUDE REGEX "/(torch|onnx)/")
     foreach(header ${headers})
         string(REGEX REPLACE "^(include|src)/" "" header ${header})
-        pb_is_included_first(${header} is_compiled)
-        if(is_compiled)
-            continue()
-        endif()
         file(CONFIGURE OUTPUT headers/${header}.cpp CONTENT "#include \"${header}\" // IWYU pragma: keep\n")
         list(APPEND sources ${CMAKE_CURRENT_BINARY_DIR}/headers/${header}.cpp)
     endforeach()
-    if(NOT sources)
-        return()
-    endif()
     add_library(pb_${name}_headers OBJECT EXCLUDE_FROM_ALL ${sources})
     set_target_properties(pb_${name}_headers PROPERTIES UNITY_BUILD OFF)
     target_link_libraries(pb_${name}_headers PRIVATE ${ARG_LINKS} pb_options)

@@ -108,7 +108,9 @@ class TensorReader {
                                      const PickledStorage& storage) const {
         const auto elements = checked_elements(tensor.shape);
         if (!elements || *elements > storage.elements)
-            fail(key, fmt::format("has more elements than its storage ({})", storage.elements));
+            fail(key, fmt::format("has more elements than its storage ({}); an expanded tensor is to be saved with "
+                                  ".contiguous()",
+                                  storage.elements));
         if (*elements == 0) return 0;
         int64_t last = tensor.offset;
         for (size_t d = 0; d < tensor.shape.size(); ++d) {
