@@ -5,6 +5,7 @@
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
 #include "report/results_comparison.hpp"
+#include "report/results_gate.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

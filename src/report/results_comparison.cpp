@@ -140,21 +140,50 @@ std::string why_missing(Side Match::*side, Side Match::*other, const Match& matc
     return fmt::format("{}: {}", here.name, state_of(*here.launches.front()));
 }
 
-/// Counts the launches without figures by what is wrong with them, if other launches have figures.
-void add_left_out(const Side& side, std::vector<std::string>& remarks) {
-    if (times_of(side).empty()) return;
+/// Whether the point was tried and gave no figures, unlike one that a signal or an earlier failure left out.
+bool is_broken(const RecordedPoint& point) {
+    const record::PointStatus status = point.summary.status;
+    return !has_figures(point) && status != record::PointStatus::skipped && status != record::PointStatus::interrupted;
+}
+
+/// Counts launches for which `is_left_out`, by what is wrong with them.
+std::vector<std::string> left_out(const Side& side, bool is_left_out(const RecordedPoint&)) {
     std::map<std::string, int> counts;
     for (const auto* point : side.launches)
-        if (!has_figures(*point)) ++counts[state_of(*point)];
+        if (is_left_out(*point)) ++counts[state_of(*point)];
+    std::vector<std::string> all;
     for (const auto& [state, count] : counts)
-        remarks.push_back(count == 1 ? fmt::format("a launch of {} is left out: {}", side.name, state)
-                                     : fmt::format("{} launches of {} are left out: {}", count, side.name, state));
+        all.push_back(count == 1 ? fmt::format("a launch of {} is left out: {}", side.name, state)
+                                 : fmt::format("{} launches of {} are left out: {}", count, side.name, state));
+    return all;
+}
+
+/// Says why launches of this side have no figures, if others of its `num_launches` have them.
+void add_left_out(const Side& side, size_t num_launches, std::vector<std::string>& remarks) {
+    if (times_of(side).empty()) return;
+    for (auto& reason : left_out(side, [](const RecordedPoint& point) { return !has_figures(point); }))
+        remarks.push_back(std::move(reason));
+    if (side.launches.size() < num_launches)
+        remarks.push_back(fmt::format("{} of {} launches of {} have no such point", num_launches - side.launches.size(),
+                                      num_launches, side.name));
+}
+
+/// Says what NEW lost: all figures, or those of launches that broke where no launch of OLD did. "": nothing.
+std::string what_is_lost(const Match& match, const std::string& missing) {
+    if (times_of(match.before).empty()) return "";
+    if (times_of(match.after).empty()) return missing;
+    if (!left_out(match.before, is_broken).empty()) return "";
+    return fmt::format("{}", fmt::join(left_out(match.after, is_broken), "; "));
+}
+
+bool is_invalid(const RecordedPoint* point) {
+    return has_figures(*point) && point->summary.validity == measure::Validity::invalid;
 }
 
 /// Adds figures that may not be compared.
 void add_invalid(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches) {
-        if (!has_figures(*point) || point->summary.validity != measure::Validity::invalid) continue;
+        if (!is_invalid(point)) continue;
         std::string remark = fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; "));
         if (std::count(remarks.begin(), remarks.end(), remark) == 0) remarks.push_back(std::move(remark));
     }
@@ -179,7 +208,7 @@ void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& afte
         remarks.push_back(fmt::format("card of the network differs: {} -> {}", old_card, new_card));
 }
 
-PointComparison compare_point(const Match& match, const std::vector<Match>& all) {
+PointComparison compare_point(const Match& match, const ResultsComparison& results, const std::vector<Match>& all) {
     PointComparison point;
     point.label = match.label;
     const auto before = times_of(match.before), after = times_of(match.after);
@@ -187,11 +216,13 @@ PointComparison compare_point(const Match& match, const std::vector<Match>& all)
     point.new_s = typical_of(after);
     if (before.empty()) point.missing = why_missing(&Match::before, &Match::after, match, all);
     if (after.empty()) add_item(point.missing, why_missing(&Match::after, &Match::before, match, all));
-    point.lost = after.empty() && !before.empty();
+    point.lost = what_is_lost(match, point.missing);
     if (point.missing.empty()) point.comparison = measure::compare_times(before, after);
+    add_left_out(match.before, results.num_old, point.remarks);
+    add_left_out(match.after, results.num_new, point.remarks);
     for (const Side* side : {&match.before, &match.after}) {
-        add_left_out(*side, point.remarks);
         add_invalid(*side, point.remarks);
+        point.invalid |= std::ranges::any_of(side->launches, is_invalid);
     }
     if (point.comparison && point.comparison->change != measure::Change::same)
         for (const Side* side : {&match.before, &match.after}) add_foreign_work(*side, point.remarks);
@@ -228,28 +259,6 @@ void check_simulated(const std::vector<ResultsFile>& old_files, const std::vecto
                                  *before ? "OLD" : "NEW", *before ? "NEW" : "OLD"));
 }
 
-/// With one launch on each side it is unknown how launches differ, so such a point stays undecided. Equal samples are
-/// decided: they are the same.
-std::string why_undecided(const measure::Comparison& comparison, double slower) {
-    const double most = comparison.ratio_interval ? comparison.ratio_interval->high : HUGE_VAL;
-    if (comparison.these_launches_only)
-        return fmt::format("{:+.1f} % between one launch a side, which may be how launches differ; it needs {} a side",
-                           100 * (comparison.ratio - 1), measure::kFewestLaunches);
-    const int64_t needed = measure::launches_needed(comparison.launch_spread.value_or(0), slower);
-    return fmt::format(
-        "the interval of the change reaches {:+.1f} %, as launches of one version spread by {:.1f} %; it needs about "
-        "{} a side",
-        100 * (most - 1), 100 * comparison.launch_spread.value_or(0), needed);
-}
-
-bool is_undecided(const measure::Comparison& comparison, double slower) {
-    if (comparison.ratio_interval && comparison.ratio_interval->low == 1 && comparison.ratio_interval->high == 1)
-        return false;  // both sides have the same samples
-    if (comparison.these_launches_only) return true;
-    const bool fails = comparison.change == measure::Change::slower && comparison.ratio >= 1 + slower;
-    return !fails && (!comparison.ratio_interval || comparison.ratio_interval->high >= 1 + slower);
-}
-
 }  // namespace
 
 int64_t ResultsComparison::count(measure::Change change) const {
@@ -265,46 +274,18 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
     comparison.num_old = old_files.size();
     comparison.num_new = new_files.size();
     Matches matches;
-    for (const auto* files : {&old_files, &new_files})
-        for (const auto& file : *files) {
-            matches.add(file, files == &old_files ? &Match::before : &Match::after);
+    const auto add = [&](const std::vector<ResultsFile>& files, Side Match::*side) {
+        for (const auto& file : files) {
+            matches.add(file, side);
             add_environment(old_files.front().environment(), file, comparison.environment_changes);
             for (const auto& remark : file.remarks()) comparison.remarks.push_back(remark);
         }
-    for (const auto& match : matches.all()) comparison.points.push_back(compare_point(match, matches.all()));
+    };
+    add(old_files, &Match::before);
+    add(new_files, &Match::after);
+    for (const auto& match : matches.all())
+        comparison.points.push_back(compare_point(match, comparison, matches.all()));
     return comparison;
-}
-
-void judge_by_launches(ResultsComparison& comparison) {
-    for (auto& point : comparison.points) {
-        if (!point.comparison || !point.comparison->these_launches_only) continue;
-        if (point.comparison->change != measure::Change::slower && point.comparison->change != measure::Change::faster)
-            continue;
-        point.comparison->change = measure::Change::unsure;
-        point.comparison->reason = "one launch a side: a slower launch cannot be told from a slower version";
-    }
-}
-
-std::vector<std::string> undecided(const ResultsComparison& comparison, double slower) {
-    std::vector<std::string> all;
-    for (const auto& point : comparison.points)
-        if (point.comparison && is_undecided(*point.comparison, slower))
-            all.push_back(fmt::format("{}: {}", point.label, why_undecided(*point.comparison, slower)));
-    return all;
-}
-
-std::vector<std::string> regressions(const ResultsComparison& comparison, double slower) {
-    std::vector<std::string> all;
-    for (const auto& point : comparison.points) {
-        if (point.lost) all.push_back(fmt::format("{}: {}", point.label, point.missing));
-        if (point.comparison && point.comparison->change == measure::Change::slower &&
-            point.comparison->ratio >= 1 + slower)
-            all.push_back(fmt::format("{}: SLOWER by {:.1f} %", point.label, 100 * (point.comparison->ratio - 1)));
-    }
-    const auto is_compared = [](const PointComparison& point) { return point.comparison.has_value(); };
-    if (all.empty() && std::ranges::none_of(comparison.points, is_compared))
-        all.emplace_back("nothing was compared: no point has figures in both OLD and NEW");
-    return all;
 }
 
 }  // namespace pb::report

@@ -16,7 +16,8 @@ struct PointComparison {
     std::optional<double> old_s, new_s;             // pipeline_s: `typical_time` of the launches
     std::optional<measure::Comparison> comparison;  // none: `missing` gives the reason
     std::string missing;                            // "NEW: oom", "only in OLD", ...
-    bool lost = false;                              // OLD has figures, NEW has none
+    std::string lost;                               // which figures of OLD NEW has no more, and why; "": none
+    bool invalid = false;                           // some figures may not be compared: `remarks` give the reasons
     std::vector<std::string> remarks;               // INVALID figures, other weights, another protocol, ...
 };
 
@@ -40,17 +41,5 @@ struct ResultsComparison {
 
 /// Writes the same as Markdown, to paste.
 [[nodiscard]] std::string comparison_markdown(const ResultsComparison& comparison);
-
-/// Prepares a comparison for a gate. One launch on each side cannot show that a version is slower or faster: such
-/// points become UNSURE, with the reason.
-void judge_by_launches(ResultsComparison& comparison);
-
-/// Describes each point for which `--fail-on slower=<share>` fails: it is SLOWER by at least `slower` (0.03: 3 %), or
-/// measured in OLD and lost in NEW. Also reports when there is no point to compare.
-[[nodiscard]] std::vector<std::string> regressions(const ResultsComparison& comparison, double slower);
-
-/// Describes each point whose launches show neither that it is slower by `slower` nor that it is not. Adds the number
-/// of launches on each side that would decide it.
-[[nodiscard]] std::vector<std::string> undecided(const ResultsComparison& comparison, double slower);
 
 }  // namespace pb::report

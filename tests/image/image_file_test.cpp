@@ -107,6 +107,21 @@ TEST(SaveImage, MetadataSurvives) {
         }
 }
 
+TEST(SaveImage, AProfileIsKeptThatLibpngWouldLeaveOut) {
+    const TemporaryFolder folder;
+    for (const int64_t channels : {1, 3}) {
+        const Image image = make_pattern({16, 16}, channels, DType::u8);
+        ImageMetadata of_other_colour{.icc_profile = make_profile(channels == 1, 1000)};
+        ImageMetadata padded{.icc_profile = make_profile(channels == 3, 1000)};
+        padded.icc_profile.resize(1004);
+        for (const auto* metadata : {&of_other_colour, &padded}) {
+            save_image({image.view(), {}, metadata}, folder / "a.png");
+            EXPECT_EQ(open_image(folder / "a.png")->metadata().icc_profile, metadata->icc_profile);
+            EXPECT_TRUE(same_bytes(load_image(folder / "a.png"), image));
+        }
+    }
+}
+
 TEST(SaveImage, OrientationGoesThroughEveryFormat) {
     const TemporaryFolder folder;
     const Image image = make_pattern({16, 16}, 3, DType::u8);

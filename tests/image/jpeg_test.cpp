@@ -16,6 +16,7 @@ using testing::HasSubstr;
 struct JpegKind {
     J_COLOR_SPACE colours = JCS_YCbCr;
     bool progressive = false;
+    std::vector<std::pair<int, std::string>> markers = {};
 };
 
 /// A 16 x 8 file of 1, 3 or 4 components.
@@ -34,6 +35,9 @@ void write_jpeg_fixture(const std::filesystem::path& path, const JpegKind& kind)
     jpeg_set_colorspace(&codec, kind.colours);
     if (kind.progressive) jpeg_simple_progression(&codec);
     jpeg_start_compress(&codec, TRUE);
+    for (const auto& [marker, text] : kind.markers)
+        jpeg_write_marker(&codec, marker, reinterpret_cast<const JOCTET*>(text.data()),
+                          static_cast<unsigned>(text.size()));
     std::vector<JSAMPLE> samples(64, 90);
     JSAMPROW row = samples.data();
     for (int y = 0; y < 8; ++y) jpeg_write_scanlines(&codec, &row, 1);
@@ -44,7 +48,7 @@ void write_jpeg_fixture(const std::filesystem::path& path, const JpegKind& kind)
 
 TEST(Jpeg, ColoursAreReadAsRgb) {
     const TemporaryFolder folder;
-    for (const JpegKind kind : {JpegKind{JCS_YCbCr, false}, JpegKind{JCS_YCbCr, true}, JpegKind{JCS_RGB, false}}) {
+    for (const JpegKind& kind : {JpegKind{JCS_YCbCr, false}, JpegKind{JCS_YCbCr, true}, JpegKind{JCS_RGB, false}}) {
         write_jpeg_fixture(folder / "a.jpg", kind);
         const Image image = load_image(folder / "a.jpg");
         EXPECT_EQ(image.channels(), 3);
@@ -56,6 +60,19 @@ TEST(Jpeg, CmykIsRefusedByName) {
     const TemporaryFolder folder;
     write_jpeg_fixture(folder / "a.jpg", {JCS_CMYK, false});
     EXPECT_THAT(test::refusal_of(folder / "a.jpg"), HasSubstr("CMYK"));
+}
+
+TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
+    const TemporaryFolder folder;
+    const auto not_kept = [&](int marker, const std::string& text) {
+        write_jpeg_fixture(folder / "a.jpg", {.markers = {{marker, text}}});
+        return open_image(folder / "a.jpg")->metadata().not_kept;
+    };
+    EXPECT_THAT(not_kept(JPEG_COM, "a comment"), testing::ElementsAre("comment"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 13, "Photoshop 3.0"), testing::ElementsAre("IPTC"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 1, "http://ns.adobe.com/xap/1.0/"), testing::ElementsAre("XMP"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 2, "MPF"), testing::ElementsAre("further pictures"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 2, "of a camera"), testing::IsEmpty());
 }
 
 TEST(Jpeg, WhatIsWrittenIsCloseToTheImage) {

@@ -85,6 +85,9 @@ TEST(Png, MetadataThatNoOutputKeepsIsNamed) {
     EXPECT_THAT(not_kept("sBIT", "\5\5\5"), testing::ElementsAre(HasSubstr("significant bits")));
     EXPECT_THAT(not_kept("bKGD", std::string(6, '\0')), testing::ElementsAre(HasSubstr("background")));
     EXPECT_THAT(not_kept("oFFs", std::string(9, '\0')), testing::ElementsAre(HasSubstr("position")));
+    for (const std::string& damaged :
+         {std::string("name"), std::string("name\0", 5), std::string("name\0\0not zlib", 14)})
+        EXPECT_THAT(not_kept("iCCP", damaged), testing::ElementsAre("damaged colour profile"));
 }
 
 TEST(Png, AnAspectRatioIsNoResolution) {

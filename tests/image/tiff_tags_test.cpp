@@ -96,6 +96,13 @@ TEST(TiffTags, ThoseThatHoldAreWrittenAgainWhateverTheByteOrder) {
     }
 }
 
+TEST(TiffTags, ATransferFunctionIsNamed) {
+    const TemporaryFolder folder;
+    const std::vector<uint16_t> curve(65536);
+    write_file(folder / "a.tif", [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_TRANSFERFUNCTION, curve.data()); });
+    EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept, ElementsAre("TransferFunction"));
+}
+
 TEST(TiffTags, StatisticsOfTheInputAreTakenOutOfGdalsMetadata) {
     const TemporaryFolder folder;
     const std::string before = "<GDALMetadata><Item name=\"A\">1</Item>";

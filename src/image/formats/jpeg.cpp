@@ -102,6 +102,8 @@ class JpegReader {
             if (marker->marker == JPEG_COM) metadata.not_kept.emplace_back("comment");
             if (marker->marker == JPEG_APP0 + 13) metadata.not_kept.emplace_back("IPTC");
             if (marker->marker == JPEG_APP0 + 1 && !is_exif) metadata.not_kept.emplace_back("XMP");
+            if (marker->marker == JPEG_APP0 + 2 && text.starts_with("MPF"))
+                metadata.not_kept.emplace_back("further pictures");
             if (!is_exif || !metadata.exif.empty()) continue;
             const auto* block = reinterpret_cast<const std::byte*>(marker->data);
             metadata.exif.assign(block + kExifMark.size(), block + marker->data_length);

@@ -5,7 +5,9 @@
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -19,9 +21,12 @@
 namespace pb::image {
 namespace {
 
+constexpr uint64_t kDeflateRatio = 1032;  // largest compression ratio of deflate (zlib's technical details)
+
 struct PngChunks {
-    std::vector<std::byte> exif;    // the chunk eXIf, wherever it is in the file
-    uint64_t pixel_data_bytes = 0;  // sum of all IDAT chunks
+    std::vector<std::byte> exif;         // the chunk eXIf, wherever it is in the file
+    std::vector<std::byte> icc_profile;  // uncompressed content of the chunk iCCP
+    uint64_t pixel_data_bytes = 0;       // sum of all IDAT chunks
     bool is_animated = false;
     std::vector<std::string> not_kept;  // descriptions of metadata that no output keeps
 };
@@ -38,6 +43,22 @@ std::string name_of_lost(std::string_view type, uint64_t first) {
     if (type == "bKGD") return "background colour";
     if (type == "oFFs" || type == "sCAL" || type == "pCAL") return "position and scale";
     return {};
+}
+
+/// Returns the profile in a chunk iCCP, or nothing where it is damaged. libpng would also refuse profiles that it finds
+/// wrong, such as one of RGB in a gray image.
+std::vector<std::byte> profile_in(std::span<const std::byte> chunk) {
+    constexpr uint64_t kMostProfile = uint64_t{64} << 20U;
+    constexpr std::ptrdiff_t kNameEndAndMethod = 2;  // behind the profile's name
+    const auto name_end = std::ranges::find(chunk, std::byte{0});
+    if (chunk.end() - name_end < kNameEndAndMethod) return {};
+    const std::span<const std::byte> stream(name_end + kNameEndAndMethod, chunk.end());
+    std::vector<std::byte> profile(std::min(kMostProfile, kDeflateRatio * stream.size()));
+    uLongf length = profile.size();
+    const int result = uncompress(reinterpret_cast<Bytef*>(profile.data()), &length,
+                                  reinterpret_cast<const Bytef*>(stream.data()), stream.size());
+    if (result != Z_OK) return {};
+    return {profile.begin(), profile.begin() + static_cast<std::ptrdiff_t>(length)};  // without the spare room
 }
 
 /// Reads the list of chunks of a PNG file without decoding it. This detects a truncated file before memory is
@@ -61,10 +82,14 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         std::string name = name_of_lost(type, number_in(first, true));
         if (!name.empty()) chunks.not_kept.push_back(std::move(name));
         if (type == "acTL") chunks.is_animated = true;
-        if (type == "eXIf") {
-            chunks.exif.resize(length);
-            file.read_at(offset + head.size(), chunks.exif);
-        }
+        const auto content = [&] {
+            std::vector<std::byte> bytes(length);
+            file.read_at(offset + head.size(), bytes);
+            return bytes;
+        };
+        if (type == "eXIf") chunks.exif = content();
+        if (type == "iCCP") chunks.icc_profile = profile_in(content());
+        if (type == "iCCP" && chunks.icc_profile.empty()) chunks.not_kept.emplace_back("damaged colour profile");
         offset += length + kFramingBytes;
     }
 }
@@ -106,21 +131,13 @@ class PngReader {
 
     /// Refuses a size that the file's data cannot fill, before memory is allocated for it.
     void check_size(uint64_t pixel_data_bytes) const {
-        constexpr uint64_t kDeflateRatio = 1032;  // largest compression ratio of deflate (zlib's technical details)
         const uint64_t width = png_get_image_width(png_, info_);
         const uint64_t height = png_get_image_height(png_, info_);
         if (file_row_bytes_ * height / kDeflateRatio > pixel_data_bytes)
             file_.refuse_extent(height, width, pixel_data_bytes);
     }
 
-    void read_metadata(ImageMetadata& metadata) {
-        png_charp name = nullptr;
-        png_bytep profile = nullptr;
-        png_uint_32 length = 0;
-        int ignored = 0;
-        run([&] { (void)png_get_iCCP(png_, info_, &name, &ignored, &profile, &length); });
-        const auto* bytes = reinterpret_cast<const std::byte*>(profile);
-        metadata.icc_profile.assign(bytes, bytes + length);
+    void read_resolution(ImageMetadata& metadata) const {
         png_uint_32 x = 0;
         png_uint_32 y = 0;
         int unit = 0;
@@ -182,8 +199,9 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     const ImageInfo info = reader.read_header();
     reader.check_size(chunks.pixel_data_bytes);
     ImageMetadata metadata;
-    reader.read_metadata(metadata);
+    reader.read_resolution(metadata);
     metadata.exif = std::move(chunks.exif);
+    metadata.icc_profile = std::move(chunks.icc_profile);
     metadata.not_kept = std::move(chunks.not_kept);
     const auto decode = [](const RandomAccessFile& opened, InterleavedImage& image) {
         PngReader rows(opened);

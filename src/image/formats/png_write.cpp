@@ -4,11 +4,31 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <zlib.h>
+
 #include <bit>
 #include <cmath>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace pb::image {
 namespace {
+
+/// Returns the content of a chunk iCCP, or nothing without a profile. libpng, if asked to write the chunk, leaves out
+/// profiles that it finds wrong, such as one of RGB in a gray image.
+std::vector<png_byte> make_profile_chunk(std::span<const std::byte> profile) {
+    if (profile.empty()) return {};
+    constexpr std::string_view kNameAndMethod("ICC profile\0\0", 13);  // method 0: deflate
+    uLongf length = compressBound(profile.size());
+    std::vector<png_byte> chunk(kNameAndMethod.begin(), kNameAndMethod.end());
+    chunk.resize(kNameAndMethod.size() + length);
+    const int result = compress(chunk.data() + kNameAndMethod.size(), &length,
+                                reinterpret_cast<const Bytef*>(profile.data()), profile.size());
+    require(result == Z_OK, "zlib could not compress the colour profile");
+    chunk.resize(kNameAndMethod.size() + length);
+    return chunk;
+}
 
 class PngWriter {
   public:
@@ -22,7 +42,6 @@ class PngWriter {
         }
         png_set_write_fn(png_, this, write_bytes, [](png_structp) {});
         png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-        png_set_benign_errors(png_, 1);  // libpng leaves out a profile that it finds invalid
     }
     ~PngWriter() { png_destroy_write_struct(&png_, &info_); }
     PngWriter(const PngWriter&) = delete;
@@ -43,15 +62,13 @@ class PngWriter {
     }
 
     void set_metadata(const ImageMetadata& metadata) {
-        const auto* icc = reinterpret_cast<png_const_bytep>(metadata.icc_profile.data());
-        const auto icc_length = static_cast<png_uint_32>(metadata.icc_profile.size());
+        profile_chunk_ = make_profile_chunk(metadata.icc_profile);
         // libpng takes a pointer to mutable bytes but only copies them.
         auto* exif = reinterpret_cast<png_bytep>(const_cast<std::byte*>(metadata.exif.data()));
         const auto exif_length = static_cast<png_uint_32>(metadata.exif.size());
         const auto x = static_cast<png_uint_32>(std::lround(metadata.x_resolution_per_m.value_or(0)));
         const auto y = static_cast<png_uint_32>(std::lround(metadata.y_resolution_per_m.value_or(0)));
         run([&] {
-            if (icc_length > 0) png_set_iCCP(png_, info_, "ICC profile", PNG_COMPRESSION_TYPE_BASE, icc, icc_length);
             if (exif_length > 0) png_set_eXIf_1(png_, info_, exif_length, exif);
             if (x > 0 && y > 0) png_set_pHYs(png_, info_, x, y, PNG_RESOLUTION_METER);
         });
@@ -60,6 +77,10 @@ class PngWriter {
     void write_rows(const ImageToSave& image) {
         InterleavingRows rows(image);
         run([&] {
+            png_write_info_before_PLTE(png_, info_);
+            if (!profile_chunk_.empty())
+                png_write_chunk(png_, reinterpret_cast<png_const_bytep>("iCCP"), profile_chunk_.data(),
+                                profile_chunk_.size());
             png_write_info(png_, info_);
             if (std::endian::native == std::endian::little) png_set_swap(png_);
             for (int64_t y = 0; y < image.pixels.extent.h; ++y)
@@ -95,6 +116,7 @@ class PngWriter {
     PngError error_;
     png_structp png_ = nullptr;
     png_infop info_ = nullptr;
+    std::vector<png_byte> profile_chunk_;
 };
 
 }  // namespace

@@ -144,6 +144,9 @@ void name_lost_tags(TIFF* tiff, ImageMetadata& metadata) {
             std::ranges::any_of(metadata.tiff_tags, [&](const TiffTag& tag) { return tag.number == number; });
         if (!is_trivial && !is_kept) metadata.not_kept.push_back(name_of_lost(tiff, number));
     }
+    const uint16_t* curves[3];  // of red, green and blue; libtiff lists other tags only
+    if (TIFFGetField(tiff, TIFFTAG_TRANSFERFUNCTION, &curves[0], &curves[1], &curves[2]) == 1)
+        metadata.not_kept.push_back(name_of_lost(tiff, TIFFTAG_TRANSFERFUNCTION));
 }
 
 /// Registers the tag with libtiff, which refuses to write unknown tags. libtiff keeps pointers to the names.

@@ -42,7 +42,7 @@ struct VariantGroup {
     std::optional<double> base_pipeline_s, base_patches_per_s, base_peak_mib;  // absolute, beside the ratios
     std::optional<Interval> base_interval;                                     // of base_pipeline_s
     std::vector<Variant> points;
-    int64_t fastest = 0;  // index of the point with the largest speed-up
+    int64_t fastest = 0;  // index of the point with the largest speed-up; the base does not count
 };
 
 /// Returns every group with a base and another point, in the order of the study. Leaves out points without figures

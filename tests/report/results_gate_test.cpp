@@ -1,0 +1,74 @@
+#include "report/results_gate.hpp"
+
+#include "measure/sweep_traces.hpp"
+#include "results_of.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+ResultsFile launch(double pass_s) { return results_of({sample_point(1, pass_s, 1, 100)}); }
+
+ResultsFile wrong_launch() {
+    record::PointTrace point = sample_point(1, 8, 1, 100);
+    point.verification.outcome = record::Verification::Outcome::failed;
+    return results_of({point});
+}
+
+ResultsFile launch_without_figures(record::PointStatus status) {
+    record::PointTrace point = sample_point(1, 8, 1, 100);
+    point.status = status;
+    return results_of({point});
+}
+
+const std::vector<ResultsFile> kOld = {launch(8), launch(8.01), launch(7.99)};
+
+TEST(ResultsGate, FailsWhereNothingIsCompared) {
+    EXPECT_THAT(regressions(compare_results({results_of({})}, {launch(8)}), 0.03), SizeIs(1));
+    EXPECT_THAT(regressions(compare_results({launch(8)}, {launch(8)}), 0.03), IsEmpty());
+}
+
+TEST(ResultsGate, FailsForAWrongOutputInOneOfTheLaunches) {
+    const auto compared = compare_results(kOld, {launch(8), wrong_launch(), launch(8)});
+    EXPECT_TRUE(compared.points.at(0).comparison);
+    EXPECT_THAT(regressions(compared, 0.03),
+                ElementsAre(HasSubstr("a launch of NEW is left out: the output is wrong")));
+    const auto all_wrong = compare_results(kOld, {wrong_launch(), wrong_launch()});
+    EXPECT_THAT(regressions(all_wrong, 0.03), ElementsAre(HasSubstr("NEW: the output is wrong")));
+    const auto failed = launch_without_figures(record::PointStatus::failed);
+    EXPECT_THAT(regressions(compare_results(kOld, {launch(8), failed}), 0.03), SizeIs(1));
+}
+
+TEST(ResultsGate, PassesWhereOldBreaksJustSo) {
+    const std::vector<ResultsFile> unsteady = {launch(8), wrong_launch(), launch(8.01)};
+    EXPECT_THAT(regressions(compare_results(unsteady, unsteady), 0.03), IsEmpty());
+}
+
+TEST(ResultsGate, PassesWhereALaunchDidNotReachThePoint) {
+    for (const auto status : {record::PointStatus::skipped, record::PointStatus::interrupted})
+        EXPECT_THAT(regressions(compare_results(kOld, {launch(8), launch_without_figures(status)}), 0.03), IsEmpty());
+    EXPECT_THAT(regressions(compare_results(kOld, {launch(8), results_of({})}), 0.03), IsEmpty());
+}
+
+TEST(ResultsGate, DecidesNothingByInvalidFigures) {
+    record::PointTrace point = sample_point(1, 8, 1, 100);
+    point.shared_device = true;
+    const std::vector<ResultsFile> invalid = {results_of({point}), launch(8.01), launch(7.99)};
+    const auto compared = compare_results(kOld, invalid);
+    ASSERT_TRUE(compared.points.at(0).invalid);
+    EXPECT_THAT(undecided(compared, 0.03), ElementsAre(HasSubstr("INVALID")));
+    EXPECT_THAT(undecided(compare_results(kOld, kOld), 0.03), IsEmpty());
+    point.wall_s.assign(point.wall_s.size(), 80);
+    const auto slower = compare_results(kOld, {results_of({point}), launch(80), launch(81)});
+    EXPECT_THAT(undecided(slower, 0.03), IsEmpty()) << "it fails";
+    EXPECT_THAT(regressions(slower, 0.03), ElementsAre(HasSubstr("SLOWER")));
+}
+
+}  // namespace
+}  // namespace pb::report
