@@ -237,9 +237,11 @@ class Powercap : public testing::Test {
   protected:
     ~Powercap() override { fs::remove_all(folder_); }
 
+    /// Replaces the file at once, as the kernel does: a thread may read it.
     void write(const std::string& zone, const std::string& file, const std::string& text) const {
         fs::create_directories(folder_ / zone);
-        std::ofstream(folder_ / zone / file) << text << '\n';
+        std::ofstream(folder_ / zone / "written") << text << '\n';
+        fs::rename(folder_ / zone / "written", folder_ / zone / file);
     }
     void add_zone(const std::string& zone, const std::string& name, int64_t energy_uj) const {
         write(zone, "name", name);
@@ -262,6 +264,18 @@ TEST_F(Powercap, PackagesAreAddedUpAndCountersWrap) {
         write(zone, "energy_uj", "7000000");
     write("intel-rapl:1", "energy_uj", "3000000");
     EXPECT_DOUBLE_EQ(energy.joules().value(), 2 + 4);
+}
+
+TEST_F(Powercap, CountersThatWrapSeveralTimesBetweenTwoReadingsAreFollowed) {
+    add_zone("intel-rapl:0", "package-0", 0);
+    write("intel-rapl:0", "max_energy_range_uj", "10000000");  // 10 J, which a kilowatt takes in 10 ms
+    ProcessorEnergy energy(folder_);
+    for (const char* counter : {"6000000", "2000000", "8000000", "4000000"}) {
+        write("intel-rapl:0", "energy_uj", counter);
+        const int64_t before = energy.num_readings();
+        while (energy.num_readings() < before + 2) std::this_thread::sleep_for(1ms);  // the last began after the write
+    }
+    EXPECT_DOUBLE_EQ(energy.joules().value(), 24);
 }
 
 TEST_F(Powercap, AbsentOrForbiddenIsAbsent) {

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -95,18 +97,39 @@ ProcessorEnergy::ProcessorEnergy(const fs::path& folder) {
         readable_ = readable_ && range_uj && now_uj;
         packages_.push_back({zone.path() / "energy_uj", range_uj.value_or(0), now_uj.value_or(0)});
     }
+    if (!packages_.empty() && readable_) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 std::optional<double> ProcessorEnergy::joules() {
-    if (packages_.empty() || !readable_) return std::nullopt;
+    const std::scoped_lock lock(mutex_);
+    read();
+    return packages_.empty() || !readable_ ? std::nullopt : std::optional(total_uj_ * 1e-6);
+}
+
+/// Half the time in which the first counter wraps if its package takes a kilowatt.
+std::chrono::milliseconds ProcessorEnergy::period() const {
+    constexpr int64_t kMostWatts = 1000, kUjPerWattMs = 1000, kShortestMs = 1;
+    int64_t range_uj = std::numeric_limits<int64_t>::max();
+    for (const auto& package : packages_) range_uj = std::min(range_uj, package.range_uj);
+    return std::chrono::milliseconds(std::max(kShortestMs, range_uj / (2 * kMostWatts * kUjPerWattMs)));
+}
+
+void ProcessorEnergy::read() {
+    if (!readable_) return;
     for (auto& package : packages_) {
         const auto now_uj = find_number(package.counter);
-        if (!now_uj) return std::nullopt;
+        readable_ = readable_ && now_uj.has_value();
+        if (!now_uj) continue;
         const int64_t wrapped_uj = *now_uj < package.last_uj ? package.range_uj : 0;
         total_uj_ += static_cast<double>(*now_uj - package.last_uj + wrapped_uj);
         package.last_uj = *now_uj;
     }
-    return total_uj_ * 1e-6;
+    ++num_readings_;
+}
+
+void ProcessorEnergy::run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, stop, period(), [&] { return stop.stop_requested(); })) read();
 }
 
 }  // namespace pb::device

@@ -2,9 +2,14 @@
 // processors. Whatever cannot be read is absent.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace pb::device {
@@ -20,17 +25,19 @@ struct HostLoad {
 /// as /sys/devices/system/cpu.
 [[nodiscard]] HostLoad read_host_load(const std::filesystem::path& proc, const std::filesystem::path& cpus);
 
-/// Energy of this host's processors, where the kernel counts it (Linux powercap, intel-rapl; AMD processors too). The
-/// counters wrap and, on most systems, only root may read them.
+/// Energy of this host's processors, where the kernel counts it (Linux powercap, intel-rapl; AMD processors too). On
+/// most systems only root may read the counters. They wrap within minutes, so a thread reads them in between.
 class ProcessorEnergy {
   public:
     /// Opens the zones `intel-rapl:<n>` of `folder` that are called package-<n>. Psys and parts of a package are left
     /// out: they would be counted twice.
     explicit ProcessorEnergy(const std::filesystem::path& folder);
 
-    /// Joules since construction, of all packages together; none when there is no package or one cannot be read. To be
-    /// called at least once each time a counter wraps (minutes).
+    /// Joules since construction, of all packages together; none when there is no package or one cannot be read.
     [[nodiscard]] std::optional<double> joules();
+
+    /// How often the counters were read, by joules() or the thread.
+    [[nodiscard]] int64_t num_readings() const { return num_readings_; }
 
   private:
     struct Package {
@@ -38,9 +45,17 @@ class ProcessorEnergy {
         int64_t range_uj = 0;
         int64_t last_uj = 0;
     };
+    [[nodiscard]] std::chrono::milliseconds period() const;
+    void read();
+    void run(const std::stop_token& stop);
+
     std::vector<Package> packages_;
     bool readable_ = true;
     double total_uj_ = 0;
+    std::atomic<int64_t> num_readings_ = 0;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    std::jthread thread_;  // last: it uses all others
 };
 
 }  // namespace pb::device
