@@ -155,6 +155,11 @@ TEST(CheckText, NotANumberIsTheLargestDifference) {
     EXPECT_THAT(tiny_text({1e-6, std::nan(""), 2e-6}), HasSubstr("nan"));
 }
 
+TEST_F(LaunchFindingsTest, ADeviceThatComputesNoNumbersIsWrong) {
+    const std::vector<double> errors{1e-6, 1e-3, std::nan(""), 1e-4};
+    EXPECT_THAT(tiny_findings(errors, 1e-4, topology_of(ranks)), ElementsAre(says("rank 1@a"), says("rank 2@a")));
+}
+
 TEST_F(LaunchFindingsTest, OneCoreOfManyIsTold) {
     for (int rank : {4, 5}) ranks[static_cast<size_t>(rank)].cores.resize(1);
     EXPECT_THAT(find_binding_findings(ranks),
@@ -205,6 +210,8 @@ TEST_F(LaunchFindingsTest, TasksOfSlurmThatWereNotStartedAreTold) {
                 ElementsAre(AllOf(kAdvice, says("4 tasks"), says_fix("srun --mpi=pmix"))));
     ranks[0].variables["SLURM_STEP_NUM_TASKS"] = "1";
     EXPECT_THAT(find_launcher_findings(ranks), IsEmpty());
+    ranks[0].variables = {{"SLURM_NTASKS", "1"}};
+    EXPECT_THAT(find_launcher_findings(ranks), IsEmpty()) << "there is no other task to start";
 }
 
 TEST_F(LaunchFindingsTest, VariablesSayWhereTheyDiffer) {

@@ -119,6 +119,7 @@ class Compare(program.ProgramTest):
         old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1)
         for wrong in ('', 'slower', 'slower=3', 'slower=x%', 'slower=-1%', 'faster=3%'):
             self.assert_refused(run('compare', old, new, '--fail-on', wrong), 2, 'slower=3%')
+        self.compared(old, old, '--fail-on', 'slower=0%')
 
     def test_a_point_that_failed_or_is_gone_is_said_and_fails_the_gate(self):
         def break_some(line):

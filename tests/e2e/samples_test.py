@@ -188,8 +188,8 @@ class Units(Samples):
             values[i] = NODATA
         self.write('half.npy', npy(values, (EDGE, EDGE, 3), '<f4'))
         words = ('--range=-300:4700', '--nodata=-9999', '--add-noise', '0.1', '--sigma', '500')
-        for kind in ('memory', 'file'):
-            out, line = self.denoise('half.npy', 'out.npy', *words, '--output', kind)
+        for kind, ranks in (('memory', 1), ('file', 1), ('file', 2)):
+            out, line = self.denoise('half.npy', 'out.npy', *words, '--output', kind, ranks=ranks)
             self.assertEqual(out[128:128 + 2 * len(values)], npy(values, (EDGE, EDGE, 3), '<f4')[128:128 + 2 * len(values)])
             self.assertRegex(line, r'PSNR (19\.[89]|20\.[0-6])\d* -> ')
 

@@ -99,6 +99,7 @@ TEST(Npy, RefusalsSayWhatToDo) {
     EXPECT_THAT(refusal(header_of("|u1", "(5,)"), 5), HasSubstr("(5)"));
     EXPECT_THAT(refusal(header_of("|u1", "(0, 7)"), 0), HasSubstr("no pixels"));
     EXPECT_THAT(refusal(header_of("|u1", "(5, 7)"), 34), HasSubstr("truncated"));
+    EXPECT_THAT(refusal(header_of("|u1", "(5, 7)"), 28), HasSubstr("5 rows of 7 bytes")) << "a row is missing";
     EXPECT_THAT(refusal(header_of("|u1", "(5, 7)"), 36), HasSubstr("damaged"));
     EXPECT_THAT(refusal(header_of("<f4", "(2000000000, 2000000000, 3)"), 36), HasSubstr("damaged"));
     EXPECT_THAT(refusal(header_of("<f4", "(99999999999999999999, 1)"), 36), HasSubstr("shape"));

@@ -180,9 +180,11 @@ TEST(Stack, TruncatedStacksAreErrors) {
 }
 
 /// A big-endian file with one directory; the samples of the other images follow those of the first.
-void write_one_directory(const std::filesystem::path& path, const std::string& text, uint32_t there) {
+void write_one_directory(const std::filesystem::path& path, const std::string& text, uint32_t there,
+                         uint32_t samples = 1) {
     constexpr uint32_t kTags = 10, kTextBegin = 8 + 2 + 12 * kTags + 4;
     const auto length = static_cast<uint32_t>(text.size() + 1);
+    const uint32_t bits_begin = kTextBegin + length, bits_bytes = samples > 1 ? 2 * samples : 0;
     const auto h = static_cast<uint32_t>(kPlaneExtent.h), w = static_cast<uint32_t>(kPlaneExtent.w);
     std::vector<char> bytes{'M', 'M', 0, 42, 0, 0, 0, 8, 0, kTags};
     const auto put = [&](uint32_t value, uint32_t count) {
@@ -191,24 +193,25 @@ void write_one_directory(const std::filesystem::path& path, const std::string& t
     const std::vector<std::array<uint32_t, 3>> tags{// number, count, value; LONG but for the text
                                                     {256, 1, w},
                                                     {257, 1, h},
-                                                    {258, 1, 16},
+                                                    {258, samples, samples > 1 ? bits_begin : 16},
                                                     {259, 1, 1},
-                                                    {262, 1, 1},
+                                                    {262, 1, samples > 1 ? 2U : 1U},
                                                     {270, length, kTextBegin},
-                                                    {273, 1, kTextBegin + length},
-                                                    {277, 1, 1},
+                                                    {273, 1, bits_begin + bits_bytes},
+                                                    {277, 1, samples},
                                                     {278, 1, h},
-                                                    {279, 1, 2 * h * w}};
+                                                    {279, 1, 2 * h * w * samples}};
     for (const auto& [number, count, value] : tags) {
         const bool is_short = number == 258 || number == 259 || number == 262 || number == 277;
         put(number, 2);
         put(number == 270 ? 2 : is_short ? 3 : 4, 2);
         put(count, 4);
-        put(is_short ? value << 16U : value, 4);
+        put(is_short && count == 1 ? value << 16U : value, 4);
     }
     put(0, 4);
     bytes.insert(bytes.end(), text.c_str(), text.c_str() + length);
-    for (uint32_t i = 0; i < there; ++i) {
+    for (uint32_t i = 0; i < bits_bytes / 2; ++i) put(16, 2);
+    for (uint32_t i = 0; i < there * samples; ++i) {
         const Image image = plane(i);
         for (size_t b = 0; b < image.bytes().size(); ++b) bytes.push_back(static_cast<char>(image.bytes()[b ^ 1U]));
     }
@@ -252,6 +255,13 @@ TEST(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
     EXPECT_EQ(open_stack(folder / "followed.tif", {})->num_pages(), 1);
     write_planes(folder / "planes.tif", ome(""));
     EXPECT_EQ(open_stack(folder / "planes.tif", {})->num_pages(), 5) << "each has a directory";
+}
+
+TEST(Stack, TheColoursOfAPlaneOfOmeXmlAreNoPages) {
+    const TemporaryFolder folder;
+    const std::string text = "<OME><Image><Pixels SizeC=\"3\" SizeT=\"1\" SizeZ=\"4\"></Pixels></Image></OME>";
+    write_one_directory(folder / "a.tif", text, 4, 3);
+    EXPECT_EQ(open_stack(folder / "a.tif", {})->num_pages(), 4);
 }
 
 TEST(Stack, SomePagesHaveNoDescriptionOfAll) {

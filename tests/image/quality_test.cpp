@@ -106,6 +106,17 @@ TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {
     EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01);
 }
 
+TEST(NoiseLevel, NoiseThatIsCutOffAtEitherEndIsLeftOut) {
+    for (const float base : {0.0F, 1.0F}) {
+        Image image({256, 256}, 1, DType::f32);
+        for (int64_t i = 0; i < image.num_samples(); ++i) image.as<float>()[i] = i % 256 < 64 ? 0.5F : base;
+        add_noise(0.1, 3, 0, 0, image.view());
+        for (int64_t i = 0; i < image.num_samples(); ++i)
+            image.as<float>()[i] = std::clamp(image.as<float>()[i], 0.0F, 1.0F);
+        EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01) << base;
+    }
+}
+
 TEST(NoiseLevel, IsThatOfMostChannels) {
     Image image = noisy_scene(0.1, 5, 3);
     for (int64_t i = 0; i < image.num_samples(); i += 3) image.as<float>()[i] = 0.5F;

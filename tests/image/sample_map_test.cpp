@@ -226,5 +226,11 @@ TEST(FillGaps, IsTheSameHoweverTheImageIsCut) {
     }
 }
 
+TEST(SampleMap, ASampleFarFromTheRangeIsRefusedOnEitherSide) {
+    const SampleMap map(DType::f32, {0, 1});
+    for (const float far : {1e30F, -1e30F})
+        EXPECT_THROW((void)unit_of(map, row_of<float>(DType::f32, {0, far})), UsageError) << far;
+}
+
 }  // namespace
 }  // namespace pb::image

@@ -78,6 +78,20 @@ TEST(BatchCurve, BandAndIntervalsCoverThePlantedCurve) {
     EXPECT_GE(floor, with_band * 90 / 100);
 }
 
+TEST(BatchCurve, IntervalsAreStudentsT) {
+    const std::vector<BatchTime> times{{1, 1.00}, {2, 1.01}, {4, 1.02}, {8, 1.03}};  // they rise: c is 0, t_min is free
+    const auto curve = fit_batch_curve(CurveForm::falling, times).value();
+    ASSERT_TRUE(curve.parameters[2].interval);
+    double weights = 0, squares = 0;
+    for (size_t i = 0; i < times.size(); ++i) {
+        weights += 1 / (times[i].window_s * times[i].window_s);
+        squares += curve.residuals[i] * curve.residuals[i];
+    }
+    constexpr double kQuantile = 3.182446;  // 0.975, of 3 degrees of freedom
+    EXPECT_NEAR(curve.parameters[2].interval->high - curve.parameter("t_min"),
+                kQuantile * std::sqrt(squares / 3 / weights), 1e-8);
+}
+
 TEST(BatchCurve, CoefficientsAreNeverNegative) {
     // These times only rise, so c is 0 and alpha is unknown.
     const auto curve =
@@ -117,6 +131,7 @@ TEST(BatchFit, SaysWhenTheDataCannotTell) {
     EXPECT_EQ(few.better, BetterForm::undecided);
     EXPECT_THAT(few.comparison, HasSubstr("7 batches "));
     EXPECT_TRUE(few.rising) << "it is fitted all the same";
+    EXPECT_EQ(fit_batches(sweep(kRising, 128, 0.001, 1)).better, BetterForm::rising) << "8 batches can";
     EXPECT_THAT(fit_batches(sweep(kRising, 4, 0, 1)).comparison, HasSubstr("too few batches"));
 }
 

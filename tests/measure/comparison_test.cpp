@@ -108,6 +108,15 @@ TEST(Comparison, LaunchIntervalIsStudentsT) {
     EXPECT_EQ(comparison.change, Change::slower);
 }
 
+TEST(Comparison, EnoughLaunchesAreTestedByTheirRanks) {
+    const auto launches = [](double first) {
+        return std::vector<Launch>{{first},        {first + 0.01}, {first + 0.02},
+                                   {first + 0.03}, {first + 0.04}, {first + 0.9}};
+    };
+    const auto comparison = compare_times(launches(1), launches(2));
+    EXPECT_NEAR(comparison.p_value, 2 / 924., 1e-12) << "of the 924 orders of 6 and 6";
+}
+
 TEST(Comparison, TheSameLaunchGivenTwiceIsOneLaunch) {
     const Launch a{1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6};
     const auto comparison = compare_times({a, a}, {scaled(a, 1.01), scaled(a, 1.01)});

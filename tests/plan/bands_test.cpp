@@ -36,7 +36,7 @@ config::PointSettings limited(config::PointSettings settings, double share_of_wh
 
 TEST(StripPoints, HaveAsFewStripsAsFitIntoTheLimit) {
     for (const EngineKind engine : {EngineKind::native, EngineKind::torch})
-        for (const double share : {0.9, 0.7, 0.5}) {
+        for (const double share : {0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45}) {
             const config::PointSettings settings = limited(wide_point(engine), share);
             const auto limit = static_cast<double>(settings.memory_limit_mib);
             Point point = planned(settings);

@@ -160,6 +160,15 @@ TEST(Context, WaysWithSmallTilesCostMore) {
     EXPECT_THAT(point.notes, testing::Contains(HasSubstr("Winograd tiles of 2 x 2")));
 }
 
+TEST(Context, ExchangedRowsCostAsMapsOfTheWholeWidth) {
+    const std::vector<ContextWay> ways = context_ways(planned(weighed_point(), make_local_topology(3)), 1);
+    const auto exchanged = std::ranges::find_if(ways, [](const ContextWay& way) { return is_exchanged(way.point); });
+    ASSERT_NE(exchanged, ways.end());
+    const Point& point = exchanged->point;
+    const double pixels = predict(point)->flop_busiest_rank / (2 * point.facts().mac_per_pixel);
+    EXPECT_NEAR(exchanged->work_px, band_cost(int64_t{1} << 40) * pixels, 1e-6 * pixels) << "without starts of bands";
+}
+
 TEST(Context, RanksOfAHostShareHalfOfItsFreeMemory) {
     Topology topology = make_local_topology(2);
     for (RankPlace& place : topology.ranks) place.free_host_bytes = int64_t{400} << 20;

@@ -203,5 +203,22 @@ TEST(Cropping, ThePeakIsThatOfCroppedMaps) {
     EXPECT_LT(window_crop(point).place(2).bytes, whole.bytes);
 }
 
+/// The windows of a batch with equal cores are computed side by side, those of a padded one as well.
+TEST(Cropping, OfTorchThePeakHoldsAllEqualWindowsOfABatch) {
+    config::PointSettings settings = cropped_settings(16, 40);
+    settings.engine = EngineKind::torch;
+    settings.last_batch = config::LastBatch::ragged;
+    const Point point = planned(settings);
+    EXPECT_GT(2 * most_bytes_of_pieces(point, 4), 3 * most_bytes_of_pieces(point, 1)) << "of those within the image";
+    settings.patch = 64;
+    settings.halo.pixels = 8;
+    settings.image.height = 64;
+    settings.image.width = 192;  // three windows, each with a core of its own
+    const int64_t ragged = most_bytes_of_pieces(planned(settings), 2);
+    EXPECT_EQ(ragged, most_bytes_of_pieces(planned(settings), 1));
+    settings.last_batch = config::LastBatch::pad;
+    EXPECT_GT(most_bytes_of_pieces(planned(settings), 2), ragged) << "the last one twice";
+}
+
 }  // namespace
 }  // namespace pb::plan

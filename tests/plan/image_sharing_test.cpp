@@ -47,6 +47,13 @@ TEST(ImageSharing, PutsAllRanksOnWhatOneRankWouldHoldUp) {
     EXPECT_THAT(share_images({20 * kMiB, 20 * kMiB}, 3).together, ElementsAre(0, 1));
 }
 
+TEST(ImageSharing, ComparesAnImageWithWhatIsLeftAfterTheLargerOnes) {
+    std::vector<int64_t> sizes(8, 5 * kMiB);
+    sizes[0] = 60 * kMiB;
+    sizes[1] = 20 * kMiB;  // a fifth of all, and more than an even share of what follows
+    EXPECT_THAT(share_images(sizes, 4).together, ElementsAre(0, 1));
+}
+
 TEST(ImageSharing, PutsAllRanksOnFilesAbove64MiB) {
     std::vector<int64_t> sizes(40, 64 * kMiB);
     EXPECT_THAT(share_images(sizes, 2).together, IsEmpty());

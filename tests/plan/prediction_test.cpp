@@ -191,5 +191,15 @@ TEST(OutputChoice, AFileWhereItCanBeElseTheReason) {
     EXPECT_NE(stuck.note.find("because in.png is decoded as a whole"), std::string::npos) << stuck.note;
 }
 
+TEST(Prediction, OneRankOfADynamicScheduleTakesAllWindows) {
+    config::PointSettings settings = small_point();
+    settings.schedule = config::Schedule::dynamic;
+    settings.last_batch = config::LastBatch::ragged;
+    settings.batch.count = 7;
+    const Point point = point_of(settings);
+    ASSERT_NE(tile_grid(point).num_windows() % 7, 0);
+    EXPECT_DOUBLE_EQ(predict(point)->flop_busiest_rank, predict(point)->flop);
+}
+
 }  // namespace
 }  // namespace pb::plan

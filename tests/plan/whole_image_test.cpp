@@ -85,6 +85,7 @@ TEST(WholeImage, DrunetSplitPadsSmallImagesToSixteen) {
     EXPECT_EQ(seen({63, 200}), (Extent{64, 208}));
     EXPECT_EQ(seen({24, 24}), (Extent{32, 32}));  // aligned, but below 32
     EXPECT_EQ(seen({32, 40}), (Extent{32, 40}));
+    EXPECT_EQ(seen({64, 100}), (Extent{64, 64})) << "cut from 64 on";
 }
 
 TEST(WholeImage, OtherRulesPadToTheAlignment) {

@@ -1,4 +1,5 @@
 """TIFF stacks that tifffile writes, through denoise and read back by tifffile: pixels, axes and metadata."""
+import re
 import subprocess
 
 from readers import MPIRUN, PROGRAM, ReadersTest, denoise, main  # first: it makes the packages below known
@@ -98,6 +99,13 @@ class Stacks(ReadersTest):
         with tifffile.TiffFile(self.out) as after:
             self.assertEqual((after.series[0].axes, after.series[0].shape), ('ZYX', planes.shape))
             self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 1))
+
+    def test_its_quality_is_the_mean_of_its_pages(self):
+        planes = scene(4, 70, 60)
+        tifffile.imwrite(self.file, planes, photometric='minisblack')
+        noise = ('--add-noise', '0.1')
+        db = [float(number) for number in re.search(r'PSNR (\S+) -> (\S+)', denoise(self.file, self.out, *GRAY, *noise, ranks=1)).groups()]
+        self.assertTrue(all(10 < number < 60 for number in db), db)
 
     def test_a_stack_of_tifffile_with_one_directory(self):
         planes = scene(5, 70, 60)

@@ -34,6 +34,18 @@ TEST(ResultsGate, FailsWhereNothingIsCompared) {
     EXPECT_THAT(regressions(compare_results({launch(8)}, {launch(8)}), 0.03), IsEmpty());
 }
 
+TEST(ResultsGate, BelievesOneLaunchASideNeitherWay) {
+    const auto change = [](double before, double after) {
+        auto compared = compare_results({launch(before)}, {launch(after)});
+        const measure::Change said = compared.points.at(0).comparison.value().change;
+        EXPECT_EQ(said, after > before ? measure::Change::slower : measure::Change::faster);
+        judge_by_launches(compared);
+        return compared.points.at(0).comparison.value().change;
+    };
+    EXPECT_EQ(change(8, 16), measure::Change::unsure);
+    EXPECT_EQ(change(16, 8), measure::Change::unsure);
+}
+
 TEST(ResultsGate, FailsForAWrongOutputInOneOfTheLaunches) {
     const auto compared = compare_results(kOld, {launch(8), wrong_launch(), launch(8)});
     EXPECT_TRUE(compared.points.at(0).comparison);

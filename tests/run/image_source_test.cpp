@@ -2,6 +2,9 @@
 #include "run/pixels/image_source.hpp"
 
 #include "base/atomic_file.hpp"
+#include "image/stack_fixture.hpp"
+#include "run/pixels/file_samples.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -101,6 +104,49 @@ TEST_F(RawFile, GivesARangeFromItsFirstRowToItsLast) {
     settings.range = "auto";
     const ImageSource source(settings);
     EXPECT_EQ(source.map()->range(), (image::SampleRange{100, 199}));
+}
+
+TEST_F(RawFile, GivesAPartOfItsBandsWhateverItsHeight) {
+    constexpr int64_t kHeight = 200, kWidth = 3;
+    std::string samples;
+    for (int64_t row = 0; row < kHeight; ++row) samples += std::string(5 * kWidth, static_cast<char>(row));
+    config::ImageSettings settings = write("200x3x5:u8", samples);
+    settings.bands = "2-4";
+    FileSamples file(settings, open_file(settings));
+    image::Image stored({kHeight - 1, kWidth}, 3, DType::u8), unit(stored.extent(), 3, DType::f32);
+    file.read_stored({1, 0, stored.extent()}, stored.view());
+    file.read_unit({1, 0, unit.extent()}, unit.view());
+    for (int64_t i = 0; i < stored.num_samples(); ++i) {
+        ASSERT_EQ(stored.as<uint8_t>()[i], 1 + i / (3 * kWidth)) << "sample " << i;
+        ASSERT_FLOAT_EQ(unit.as<float>()[i], stored.as<uint8_t>()[i] / 255.0F) << "sample " << i;
+    }
+}
+
+TEST_F(RawFile, FillsAGapByTheSameValuesInEveryPart) {
+    constexpr int64_t kHeight = 20, kWidth = 12;
+    std::string samples;
+    for (int64_t i = 0; i < kHeight * kWidth; ++i) samples += static_cast<char>(i % 7 == 0 ? 0 : 1 + i * 37 % 250);
+    config::ImageSettings settings = write("20x12x1:u8", samples);
+    settings.nodata = "0";
+    FileSamples file(settings, open_file(settings));
+    image::Image whole({kHeight, kWidth}, 1, DType::f32), pixel({1, 1}, 1, DType::f32);
+    file.read_unit({0, 0, whole.extent()}, whole.view());
+    for (int64_t i = 0; i < whole.num_samples(); ++i) {
+        file.read_unit({i / kWidth, i % kWidth, pixel.extent()}, pixel.view());
+        EXPECT_EQ(pixel.as<float>()[0], whole.as<float>()[i]) << "pixel " << i;
+    }
+}
+
+TEST(Pages, AreThinnedSoThatEveryChannelCountsForTheRange) {
+    const test::TemporaryFolder folder;
+    image::Image colour({4, 4}, 3, DType::u8);
+    for (int64_t i = 0; i < colour.num_samples(); ++i)
+        colour.as<uint8_t>()[i] = static_cast<uint8_t>(50 + 60 * (i % 3));
+    std::vector<test::FixturePage> pages;
+    for (int page = 0; page < 150; ++page) pages.push_back({colour, 0, ""});  // one value of three would be kept
+    test::write_pages(folder / "a.tif", pages);
+    const config::ImageSettings settings{.path = folder / "a.tif", .range = "auto"};
+    EXPECT_EQ(range_of_pages(settings, open_pages(settings, {})), (image::SampleRange{50, 170}));
 }
 
 }  // namespace

@@ -10,9 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -43,12 +46,15 @@ struct CountingPipeline final : public Pipeline {
         if (in_pass) in_pass();
         if (on_output) on_output(output);
     }
-    double forward_call() override { return ++calls; }
+    double forward_call() override {
+        if (in_call) in_call();
+        return ++calls;
+    }
     [[nodiscard]] int64_t replay_bytes() const override { return replayed; }
 
     int64_t replayed = 0;
     int passes = 0, calls = 0;
-    std::function<void()> in_pass;
+    std::function<void()> in_pass, in_call;
     std::function<void(CoreSink&)> on_output;
 };
 
@@ -79,6 +85,18 @@ struct SlowChannel final : public comm::TransferChannel {
     void transfer(std::span<const comm::RowTransfer>) override { sleep(); }
 };
 
+/// Its network is run by another process.
+class ElsewhereDenoiser final : public engine::Denoiser {
+  public:
+    explicit ElsewhereDenoiser(int process) : process_(process) {}
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override {}
+    void forward(const BatchView&, const BatchView&, device::Stream&) override {}
+    [[nodiscard]] int process_id() const override { return process_; }
+
+  private:
+    int process_;
+};
+
 /// Simulated: nothing is computed, whatever the image.
 config::PointSettings counted_point() {
     config::PointSettings settings;
@@ -104,7 +122,8 @@ class RepetitionsOfAPoint : public testing::Test {
     }
 
     /// `change` is done to the team first.
-    record::PointTrace run(const config::PointSettings& settings, const std::function<void(Team&)>& change = {}) {
+    record::PointTrace run(const config::PointSettings& settings, const std::function<void(Team&)>& change = {},
+                           const engine::Denoiser* denoiser = nullptr) {
         record::PointTrace trace;
         trace.point = point_of(settings);
         Teams teams(world_, topology_, study_);
@@ -112,7 +131,7 @@ class RepetitionsOfAPoint : public testing::Test {
         ImageSource source(settings.image);
         RankShare share(trace.point, team, source);
         if (change) change(team);
-        run_repetitions(team, topology_, pipeline_, share, trace);
+        run_repetitions(team, topology_, pipeline_, share, trace, denoiser);
         return trace;
     }
 
@@ -150,6 +169,38 @@ TEST_F(RepetitionsOfAPoint, CountTheProcessorTimeOfTheirPassesOnly) {
     ASSERT_FALSE(trace.ranks.empty());
     const auto& passes = trace.ranks.front().cpu_s;
     EXPECT_LE(std::accumulate(passes.begin(), passes.end(), 0.0), spent);
+}
+
+TEST_F(RepetitionsOfAPoint, CountTheProcessorTimeOfTheEnginesProcess) {
+    const pid_t busy = fork();
+    ASSERT_GE(busy, 0);
+    while (busy == 0) continue;
+    pipeline_.in_pass = sleep;
+    const ElsewhereDenoiser denoiser(busy);
+    const record::PointTrace trace = run(counted_point(), {}, &denoiser);
+    EXPECT_EQ(kill(busy, SIGKILL), 0);
+    EXPECT_EQ(waitpid(busy, nullptr, 0), busy);
+    if (world_.rank() != 0) return;  // the trace is gathered there
+    EXPECT_THAT(trace.ranks.front().cpu_s, Each(Ge(kSleepS / 20))) << "a share of a core that others may use, too";
+}
+
+TEST_F(RepetitionsOfAPoint, AreTimedWithoutTheForwardCallsBetweenThem) {
+    pipeline_.in_call = sleep;
+    config::PointSettings settings = counted_point();
+    settings.protocol.forward_calls = 1;
+    EXPECT_LT(run(settings).repeated_s, kSleepS) << "of two passes that compute nothing";
+}
+
+TEST_F(RepetitionsOfAPoint, RememberTheTimeOfTheFirstPassOfAll) {
+    pipeline_.in_pass = [this] {
+        if (pipeline_.passes == 1) sleep();
+    };
+    for (const int64_t warm_ups : {0, 1}) {
+        config::PointSettings settings = counted_point();
+        settings.protocol.warmup_reps = warm_ups;
+        pipeline_.passes = 0;
+        EXPECT_GE(run(settings).first_pass_s, kSleepS) << warm_ups << " warm-ups";
+    }
 }
 
 TEST_F(RepetitionsOfAPoint, HaveOneMoreWarmUpThatIsShownWhereTheFirstIsShort) {

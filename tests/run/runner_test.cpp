@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -338,6 +339,55 @@ TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigestAndReference) {
     };
     const std::string first = digest(10), second = digest(200);
     EXPECT_TRUE(first != second || !world_.is_root());
+}
+
+TEST_F(RunPoint, AnImageOfElevenColumnsHasItsSimilarity) {
+    config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
+    settings.image.width = 11;
+    const record::PointTrace trace = run(settings);
+    if (!world_.is_root()) return;
+    ASSERT_TRUE(trace.quality);
+    EXPECT_TRUE(std::isfinite(trace.quality->ssim_noisy) && std::isfinite(trace.quality->ssim_denoised));
+}
+
+TEST_F(RunPoint, PointsThatDenoiseOtherSamplesHaveReferencesOfTheirOwn) {
+    if (world_.is_root()) {
+        image::Image image({40, 30}, 6, DType::u16);
+        for (int64_t i = 0; i < image.num_samples(); ++i) image.as<uint16_t>()[i] = static_cast<uint16_t>(i * 7919);
+        image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / "in.npy");
+    }
+    world_.barrier();
+    const auto expect_verified = [&](const char* what, auto change) {
+        config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
+        settings.image.path = folder_ / "in.npy";
+        settings.image.bands = "1-3";
+        settings.patch = 16;
+        settings.halo.kind = config::HaloSetting::Kind::exact;
+        settings.protocol.verify = config::VerifyMode::probes;
+        settings.protocol.verify_whole_max_mpx = 1;
+        change(settings);
+        const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3, DType::u16}; };
+        const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+        const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_});
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
+            << what << ": " << trace.reason << testing::PrintToString(trace.verification.reasons);
+    };
+    expect_verified("as they are", [](config::PointSettings&) {});
+    expect_verified("bands", [](config::PointSettings& s) { s.image.bands = "4-6"; });
+    expect_verified("seed", [](config::PointSettings& s) { s.image.seed = 8; });
+    expect_verified("noise", [](config::PointSettings& s) { s.image.noise_sigma = 0.3; });
+    expect_verified("range", [](config::PointSettings& s) { s.image.range = "0:30000"; });
+    expect_verified("other range", [](config::PointSettings& s) { s.image.range = "1000:50000"; });
+    expect_verified("nodata", [](config::PointSettings& s) { s.image.nodata = "7919"; });
+    expect_verified("gain", [](config::PointSettings& s) { s.trained_sigma.level = 0.05; });
+    const auto told = [](double level) {
+        return [level](config::PointSettings& s) {
+            s.network = network::kind_of<network::DrunetShape>();
+            s.sigma.level = level;
+        };
+    };
+    expect_verified("a level", told(0.1));
+    expect_verified("another level", told(0.9));
 }
 
 TEST_F(RunPoint, AChannelThatTheFileDoesNotNameIsNamedByItsNumber) {

@@ -64,6 +64,22 @@ TEST(FindBatch, TriesNoMoreThanThereAreWindows) {
     EXPECT_EQ(batch_for({{100, 150}}, 1), 1);
 }
 
+/// By hand: a trial is two calls. After batch 1, and with one of batch 2 that is as fast, the job may be half as long:
+/// 2 * 2 + 2 * 2 windows are a twentieth of 160.
+TEST(FindBatch, TriesWhatTakesATwentiethOfTheJobAtMost) {
+    const auto batches_tried = [](int64_t most) {
+        std::vector<int64_t> tried;
+        (void)find_batch(most, [&](int64_t batch) {
+            tried.push_back(batch);
+            const auto windows = static_cast<double>(batch);
+            return BatchTrial{.fits = true, .pixels_per_s = windows, .call_s = windows};
+        });
+        return tried;
+    };
+    EXPECT_THAT(batches_tried(159), ElementsAre(1));
+    EXPECT_THAT(batches_tried(161), ElementsAre(1, 2));
+}
+
 TEST(FindBatch, ThrowsWhereNotEvenOneWindowFits) {
     try {
         (void)batch_for({{}});
@@ -194,6 +210,8 @@ TEST_F(TypicalHalo, DependsOnTheNoiseAndTheToleranceAndNotOnTheImage) {
     EXPECT_EQ(halo_for(settings_), 3) << "the question is the same";
     settings_.image.noise_sigma = 0.101;
     EXPECT_EQ(halo_for(settings_), 3) << "nearly the same noise";
+    settings_.trained_sigma.level = 0.05;
+    EXPECT_GT(halo_for(settings_), 3) << "the weights are trained for other noise";
     settings_.halo_tolerance = 1e-4;
     EXPECT_GT(halo_for(settings_), halo);
 }
@@ -240,6 +258,9 @@ TEST_F(Settle, TheBatchIsTriedOnTheRanks) {
     Team& team = teams.of(point);
     SlowWithOneWindow denoiser;
     EXPECT_GT(find_batch({point, team, denoiser, {}, 3, DType::f32}), 1);
+    settings.memory_limit_mib = 1000;
+    const plan::Point limited = point_of(settings);
+    EXPECT_EQ(find_batch({limited, team, denoiser, {}, 3, DType::f32}), 1) << "which takes least memory";
 }
 
 }  // namespace
