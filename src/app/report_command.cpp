@@ -121,8 +121,8 @@ void add_report_command(CLI::App& app, Action& chosen) {
     auto* csv = command->add_option("--csv", arguments->csv, "a table, one row a point")->check(not_empty());
     add_choice(*command, "--csv-style", arguments->csv_style, "its columns (default: tidy)")->needs(csv);
     command->add_option("--markdown", arguments->markdown, "a table to paste into an issue")->check(not_empty());
-    std::string formats = "for other programs; once for each:";
-    for (const auto& format : report::export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);
+    std::string formats = "for other programs, once for each format";
+    for (const auto& format : report::export_formats()) formats += fmt::format("; {}: {}", format.name, format.meaning);
     command->add_option("--export", arguments->exports, formats)->option_text("FORMAT=FILE")->allow_extra_args(false);
     command->footer("- as a file is standard output");
     set_action(*command, chosen, [arguments](const Arguments&) { return make_report(*arguments); });

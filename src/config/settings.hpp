@@ -2,6 +2,7 @@
 // YAML reading, unknown-key errors, `--set`, `--help` and the echo in results are visitors over them.
 #pragma once
 
+#include "base/noise_level.hpp"
 #include "config/protocol_settings.hpp"
 
 #include "patchbench/base/choices.hpp"
@@ -107,7 +108,7 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"trained_sigma",
                 "[0,1]",
                 "noise level that the weights were trained for; auto: as they, or their model card, say",
-                {0, 1}},
+                {kSmallestSigma, 1}},
       s.trained_sigma);
     v(FieldName{"engine", "", "what runs the network; auto: native on the CPU where it can run the point, else torch"},
       s.engine);

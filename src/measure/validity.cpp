@@ -18,9 +18,9 @@ std::string advice(record::PointStatus status) {
         case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
         case record::PointStatus::skipped:
-            return "skipped; a study goes on with run --resume";
+            return "skipped; run --resume goes on with a study file, bench cannot";
         case record::PointStatus::interrupted:
-            return "interrupted; a study goes on with run --resume";
+            return "interrupted; run --resume goes on with a study file, bench cannot";
         case record::PointStatus::refused:
             return "refused";
         default:

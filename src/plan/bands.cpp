@@ -135,10 +135,9 @@ std::string borders_note(const Point& point) {
     const int64_t rows = tile_grid(point).padded().h;
     const BandPixels pixels = band_pixels(point);
     if (pixels.input_rows == rows) return "";
-    const double share = pixels.all_ranks / pixels.image - 1;
     return fmt::format(
-        "halo = carried: at the borders of ranks {} rows of the input are read again, {:.3g} % more arithmetic",
-        pixels.input_rows - rows, 100 * share);
+        "halo = carried: at the borders of ranks {} rows of the input are read again, {:.4g} x the arithmetic",
+        pixels.input_rows - rows, pixels.all_ranks / pixels.image);
 }
 
 }  // namespace pb::plan

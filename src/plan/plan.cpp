@@ -1,6 +1,5 @@
 #include "plan/plan.hpp"
 
-#include "base/noise_level.hpp"
 #include "config/call_times.hpp"
 #include "config/sample_settings.hpp"
 #include "config/settings_access.hpp"
@@ -150,13 +149,8 @@ void check_brought(const Point& point) {
                                      network.card->channels, point.source.channels));
 }
 
-void check_trained_sigma(Point& point) {
-    const config::NoiseLevelSetting& sigma = point.settings.trained_sigma;
-    if (sigma.is_automatic()) return;
-    if (sigma.level < kSmallestSigma)
-        throw UsageError("trained_sigma = " + config::format_setting(sigma) +
-                         ": must be from 0.0001 to 1, or auto where it is not known");
-    if (!point.facts().takes_sigma) return;
+void note_trained_sigma(Point& point) {
+    if (point.settings.trained_sigma.is_automatic() || !point.facts().takes_sigma) return;
     point.sigma_note = "trained_sigma has no effect: " + point.settings.network.name() + " is told the noise level";
     point.notes.push_back(point.sigma_note);
 }
@@ -197,7 +191,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.device =
         settings.device == config::DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point
     point.sigma = network_sigma(settings);
-    check_trained_sigma(point);
+    note_trained_sigma(point);
     check_output(settings);
     settings.workload == config::Workload::whole ? settle_whole(point) : settle_tiles(point);
     if (is_simulated(point))

@@ -130,6 +130,7 @@ TEST(ByKey, HelpHasShapeRangeAndDefault) {
     EXPECT_EQ(help_by_key(defaults, "dtype").shape, "fp32 | tf32 | bf16 | fp16");
     EXPECT_EQ(help_by_key(defaults, "dtype").range, "");
     EXPECT_EQ(help_by_key(defaults, "sigma").range, "0 to 1");
+    EXPECT_EQ(help_by_key(defaults, "trained_sigma").range, "0.0001 to 1");
     EXPECT_THROW((void)help_by_key(defaults, "pathc"), UsageError);
     for (const auto& key : point_keys()) EXPECT_FALSE(help_by_key(defaults, key).meaning.empty()) << key;
 }

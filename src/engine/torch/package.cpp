@@ -51,10 +51,9 @@ class Package final : public Code {
                              "or compile it with torch._inductor.aoti_compile_and_package");
         make_packages_check_inputs();
         const c10::Device device = placement.options.device();
-        guarded(file() + " is no package that LibTorch reads", [&] {
-            check_device(device);
-            loader_ = std::make_unique<Loader>(file(), kName, false, 1, device.index());
-        });
+        guarded(file() + " is no package that LibTorch reads", [&] { check_device(device); });
+        guarded("LibTorch cannot load the code in " + file(),
+                [&] { loader_ = std::make_unique<Loader>(file(), kName, false, 1, device.index()); });
     }
 
   private:
