@@ -207,6 +207,16 @@ TEST_F(VerificationTest, OneSampleOfTheLastChannelThatIsNotANumberFails) {
     expect_failed(run(settings, "output:sample:2"), {rank_name(), "windows differ", "channel 2"});
 }
 
+// A held output is scanned by bands of 256 rows.
+TEST_F(VerificationTest, ASampleThatIsNotANumberIsPlacedInTheWholeImage) {
+    config::PointSettings settings = small_point();
+    settings.image.height = 300;
+    settings.image.width = 24;
+    const Range windows = shard(13, faulty_rank(), world_.size());
+    expect_failed(run(settings, "output:sample:" + std::to_string(windows.size())),
+                  {"the first at row 299, column 23, channel 2"});
+}
+
 // Bytes cannot hold what is not finite, so the values are counted before they become bytes.
 TEST_F(VerificationTest, ValuesThatBytesCannotHoldFail) {
     if (world_.is_root()) {
