@@ -7,6 +7,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,10 +26,13 @@ std::string unit_after_number(const FieldName& field) {
     return field.unit[0] == '\0' || field.unit[0] == '[' ? "" : " " + std::string(field.unit);
 }
 
+/// All digits, and no exponent for a level as small as 1e-4.
+std::string limit_text(double limit) { return fmt::format("{:.15g}", limit); }
+
 /// "1 to 3 px", where there are limits.
 std::string range_of(const FieldName& field) {
     if (!std::isfinite(field.limits.high)) return "";
-    return format_setting(field.limits.low) + " to " + format_setting(field.limits.high) + unit_after_number(field);
+    return limit_text(field.limits.low) + " to " + limit_text(field.limits.high) + unit_after_number(field);
 }
 
 template <class Value>
@@ -43,7 +48,7 @@ void check_limits(const FieldName& field, const Value& value) {
         const auto number = static_cast<double>(value);
         if (number >= field.limits.low && number <= field.limits.high) return;
         throw UsageError(std::string(field.key) + " = " + format_setting(value) + ": must lie between " +
-                         format_setting(field.limits.low) + " and " + format_setting(field.limits.high) +
+                         limit_text(field.limits.low) + " and " + limit_text(field.limits.high) +
                          unit_after_number(field));
     }
 }
