@@ -87,10 +87,14 @@ void* CountingMemory::allocate(size_t size) {
         ++num_refused_;
         throw OutOfMemory(fmt::format("the host has no {} more", mib(bytes)));
     }
+    {
+        const std::lock_guard lock(mutex_);
+        count_allocation();
+    }
     return static_cast<std::byte*>(block) + kAlignment;
 }
 
-/// Counts `bytes` as allocated, under the lock.
+/// Counts `bytes` as allocated, under the lock: the cap holds also for blocks that other threads are making.
 void CountingMemory::add(int64_t bytes) {
     auto& c = counters_;
     const bool fits = limit_bytes_ == 0 || c.allocated_bytes + bytes <= limit_bytes_;
@@ -100,8 +104,12 @@ void CountingMemory::add(int64_t bytes) {
                                       mib(bytes), mib(limit_bytes_)));
     }
     c.allocated_bytes += bytes;
-    c.peak_allocated_bytes = std::max(c.peak_allocated_bytes, c.allocated_bytes);
-    ++c.num_allocations;
+}
+
+/// Takes what was added into the peak, under the lock, once the memory is there.
+void CountingMemory::count_allocation() {
+    counters_.peak_allocated_bytes = std::max(counters_.peak_allocated_bytes, counters_.allocated_bytes);
+    ++counters_.num_allocations;
 }
 
 /// Counts `bytes` as allocated; returns a kept block of that size, or null.
@@ -109,13 +117,14 @@ void* CountingMemory::reserve(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     add(bytes);
     void* block = cache_.take(bytes);
-    cache_.shrink_to(counters_.peak_allocated_bytes - counters_.allocated_bytes);
+    cache_.shrink_to(std::max(int64_t{0}, counters_.peak_allocated_bytes - counters_.allocated_bytes));
     return block;
 }
 
 void CountingMemory::count(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     add(bytes);
+    count_allocation();
     cache_.shrink_to(counters_.peak_allocated_bytes - counters_.allocated_bytes);
 }
 

@@ -66,6 +66,7 @@ class CountingMemory {
 
   private:
     void add(int64_t bytes);
+    void count_allocation();
     [[nodiscard]] void* reserve(int64_t bytes);
 
     mutable std::mutex mutex_;

@@ -107,7 +107,7 @@ TEST(Memory, TheCapIsExactAndCanBeLifted) {
 }
 
 TEST(Memory, MoreThanTheHostHasIsOutOfMemory) {
-    const int64_t before = allocated();
+    const int64_t before = allocated(), peak_before = peak();
     try {
         const EngineBuffer impossible(kCpu, size_t{1} << 46);
         FAIL();
@@ -115,6 +115,7 @@ TEST(Memory, MoreThanTheHostHasIsOutOfMemory) {
         EXPECT_THAT(error.what(), testing::HasSubstr("the host has no 67108864 MiB more"));
     }
     EXPECT_EQ(allocated(), before);
+    EXPECT_EQ(peak(), peak_before) << "of what there was";
 }
 
 TEST(Memory, CountsHoldWhenThreadsAllocateSideBySide) {
