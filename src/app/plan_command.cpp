@@ -28,13 +28,20 @@ struct PlanArguments {
     std::vector<std::string> earlier;
 };
 
-/// The files that --from names; without it those of the study's own folder, if there are any.
-std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::string& study) {
-    const fs::path own = fs::path("results") / study;
-    std::vector<std::string> names = arguments.earlier;
-    if (names.empty() && fs::exists(own / report::kResultsName)) names.push_back(own.string());
+/// The results of the last run into the study's own folder, of one start or of launches, as far as they are there.
+std::vector<fs::path> own_files(const fs::path& folder) {
+    if (fs::exists(folder / report::kResultsName)) return {folder / report::kResultsName};
     std::vector<fs::path> files;
-    for (const auto& name : names)
+    for (const auto& launch : report::launch_folders_in(folder))
+        if (fs::exists(launch / report::kResultsName)) files.push_back(launch / report::kResultsName);
+    return files;
+}
+
+/// The files that --from names; without it the study's own.
+std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::string& study) {
+    if (arguments.earlier.empty()) return own_files(fs::path("results") / study);
+    std::vector<fs::path> files;
+    for (const auto& name : arguments.earlier)
         for (auto& file : report::launches_in(name)) files.push_back(std::move(file));
     return files;
 }

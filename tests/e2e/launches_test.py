@@ -64,6 +64,17 @@ class Launches(program.ProgramTest):
         self.assertEqual(text.count('Plan of started'), 2)
         self.assertEqual([len(one['ranks']) for one in self.environments()], [1, 1])
 
+    def test_a_plan_takes_its_times_from_the_launches_of_its_own_folder(self):
+        study = self.write('study.yaml', STUDY)
+        self.assertIn('For times add --from', run('plan', study, cwd=self.folder).stdout)
+        (self.folder / 'results/started/launch-3').mkdir(parents=True)  # one that left nothing
+        self.assertIn('For times add --from', run('plan', study, cwd=self.folder).stdout)
+        result = run('run', study, '--launches', 2, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        planned = run('plan', study, cwd=self.folder)
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertIn('results/started/launch-1/results.jsonl and 1 more', planned.stdout)
+
     def test_ranks_that_were_started_cannot_start_themselves(self):
         result = run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', '--launches', 2, ranks=2)
         self.assert_refused(result, 2, '--launches 2', '--launcher')

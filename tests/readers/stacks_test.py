@@ -227,6 +227,10 @@ class Stacks(ReadersTest):
         self.out.unlink()
         self.assertRegex(self.refusal(self.file, self.out), r'page 1 of \S*in\.ome\.tif: .*samples from')
 
+    def test_says_how_its_halo_was_chosen_as_an_image_does(self):
+        tifffile.imwrite(self.file, scene(2, 200, 300), metadata=None)
+        self.assertIn('; note: halo = auto: ', denoise(self.file, self.out, *GRAY, ranks=1))
+
     def test_a_damaged_page_leaves_no_file(self):
         tifffile.imwrite(self.file, scene(4, 70, 60), compression='zlib', metadata=None)
         with tifffile.TiffFile(self.file) as tiff:

@@ -74,7 +74,7 @@ class StackFigures {
         const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
         return denoise_line({pages, names.output}, trace, summary,
                             {range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.weights_note,
-                             trace.point.channel_note, seams_.line()});
+                             trace.point.channel_note, trace.point.tiles_note, trace.point.halo_note, seams_.line()});
     }
 
   private:
