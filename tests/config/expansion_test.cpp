@@ -67,6 +67,12 @@ TEST_F(Sweep, HugeRangesAreBounded) {
     EXPECT_THAT(loaded("batch: {from: 1, to: 3, factor: 9223372036854775807}\n"), ElementsAre("256 none 1"));
 }
 
+TEST_F(Sweep, GroupsAreBoundedTogether) {
+    EXPECT_THAT(refusal("groups: [{patch: 8}, {batch: {from: 1, to: 100, step: 1}, "
+                        "image.seed: {from: 1, to: 1000, step: 1}}]\n"),
+                HasSubstr("100001 points"));
+}
+
 TEST_F(Sweep, ZippedListsAreOneAxis) {
     EXPECT_THAT(points(load("zip: {patch: [64, 128], halo: [8, 16]}\nbatch: [1, 2]\n")),
                 ElementsAre("64 8 1", "64 8 2", "128 16 1", "128 16 2"));

@@ -257,6 +257,13 @@ TEST_F(YamlFile, ModelCardsListWeights) {
     EXPECT_LT(weights[1].sigma_train, 0);
 }
 
+TEST_F(YamlFile, TheCardOfANetworkMustFitTogether) {
+    EXPECT_EQ(load_network_card(write("channels: 3\nalignment: 8\nradius: 5\nhalo: 8\n")).card.halo, 8);
+    EXPECT_THAT(
+        usage_error([&] { (void)load_network_card(write("channels: 3\nalignment: 8\nradius: 5\nhalo: 12\n")); }),
+        names(file_.string() + ":1:1: ", "halo", "12", "8"));
+}
+
 TEST_F(YamlFile, ModelCardErrorsSayThePlace) {
     const auto refused = [&](const std::string& text) {
         return usage_error([&] { (void)load_model_card(write(text)); });

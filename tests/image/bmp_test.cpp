@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 namespace pb::image {
 namespace {
 
@@ -68,9 +70,25 @@ TEST(Bmp, PalettesAreColoursOrGrays) {
     kind.rows[0] = 2;
     write_bmp_fixture(folder / "a.bmp", kind);
     EXPECT_THAT(test::refusal_of(folder / "a.bmp"), AllOf(HasSubstr("row 0"), HasSubstr("colour 2")));
+    kind.rows[0] = 1;
+    kind.colours = 0;  // all that 8 bits can name
+    kind.between.resize(4 * 256);
+    write_bmp_fixture(folder / "a.bmp", kind);
+    EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(3, 7));
     kind.colours = 257;
     write_bmp_fixture(folder / "a.bmp", kind);
     EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("257"));
+}
+
+TEST(Bmp, AProfileInAnotherFileIsNamedAsLost) {
+    const TemporaryFolder folder;
+    const Image colours = make_pattern({3, 4}, 3, DType::u8), alpha = make_pattern({3, 4}, 1, DType::u8);
+    save_image({.pixels = colours.view(), .alpha = alpha.view()}, folder / "a.bmp");
+    EXPECT_THAT(open_image(folder / "a.bmp")->metadata().not_kept, IsEmpty());
+    std::fstream file(folder / "a.bmp", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(70) << number(0x4C494E4B);  // the colour space of BITMAPV5HEADER
+    file.close();
+    EXPECT_THAT(open_image(folder / "a.bmp")->metadata().not_kept, ElementsAre("colour profile in another file"));
 }
 
 TEST(Bmp, MasksSayWhereTheColoursAre) {

@@ -144,6 +144,12 @@ TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
     EXPECT_THAT(lost_metadata(metadata, "a.tif", false), testing::ElementsAre("EXIF but its orientation"));
 }
 
+TEST(SaveImage, AnArrayKeepsNoMetadataAndNamesAll) {
+    ImageMetadata metadata = make_metadata(3, 200);
+    for (const char* name : {"a.npy", "a.raw"})
+        EXPECT_THAT(lost_metadata(metadata, name, false), testing::ElementsAre("colour profile", "EXIF", "resolution"));
+}
+
 TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
     const TemporaryFolder folder;
     const Image image = make_pattern({16, 16}, 3, DType::u8);

@@ -83,6 +83,7 @@ TEST(Png, MetadataThatNoOutputKeepsIsNamed) {
     EXPECT_THAT(not_kept("gAMA", gamma(45455)), testing::IsEmpty()) << "that of sRGB, which readers assume";
     EXPECT_THAT(not_kept("gAMA", gamma(100000)), testing::ElementsAre(HasSubstr("colour tags")));
     EXPECT_THAT(not_kept("sBIT", "\5\5\5"), testing::ElementsAre(HasSubstr("significant bits")));
+    EXPECT_THAT(not_kept("tIME", std::string(7, '\1')), testing::ElementsAre(HasSubstr("time")));
     EXPECT_THAT(not_kept("bKGD", std::string(6, '\0')), testing::ElementsAre(HasSubstr("background")));
     EXPECT_THAT(not_kept("oFFs", std::string(9, '\0')), testing::ElementsAre(HasSubstr("position")));
     for (const std::string& damaged :

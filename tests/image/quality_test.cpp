@@ -117,6 +117,34 @@ TEST(NoiseLevel, NoiseThatIsCutOffAtEitherEndIsLeftOut) {
     }
 }
 
+/// One region of 16 x 16 pixels, or two beside each other, with noise. `black`: samples of the first that are clipped.
+Image noisy_regions(int64_t width, int64_t black) {
+    Image image({16, width}, 1, DType::f32);
+    std::fill_n(image.as<float>(), image.num_samples(), 0.5F);
+    add_noise(0.02, 1, 0, 0, image.view());
+    for (int64_t i = 0; i < black; ++i) image.as<float>()[i / 16 * width + i % 16] = 0;
+    return image;
+}
+
+TEST(NoiseLevel, IsNotFoundWhereMoreThanAFifthIsClipped) {
+    EXPECT_GT(estimate_noise(noisy_regions(16, 51).view()), 0);
+    EXPECT_THROW((void)estimate_noise(noisy_regions(16, 52).view()), UsageError);
+}
+
+TEST(NoiseLevel, IsFoundWhereLessThanATwentiethIsClippedIfThereIsAny) {
+    Image clear = noisy_regions(32, 0), clipped = noisy_regions(32, 13);
+    const double level = estimate_noise(clear.view().part({0, 16, {16, 16}}));
+    EXPECT_EQ(estimate_noise(clipped.view()), level);
+}
+
+TEST(NoiseLevel, IsFoundBesideFlatAreas) {
+    Image image = noisy_regions(96, 0);
+    const double level = estimate_noise(image.view().part({0, 64, {16, 32}}));
+    for (int64_t i = 0; i < image.num_samples(); ++i)
+        if (i % 96 < 64) image.as<float>()[i] = 0.5F;
+    EXPECT_EQ(estimate_noise(image.view()), level);
+}
+
 TEST(NoiseLevel, IsThatOfMostChannels) {
     Image image = noisy_scene(0.1, 5, 3);
     for (int64_t i = 0; i < image.num_samples(); i += 3) image.as<float>()[i] = 0.5F;

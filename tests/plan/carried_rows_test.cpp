@@ -72,6 +72,7 @@ TEST(Carried, TorchReadsLessOfItTwiceThanTilesDo) {
     const int64_t of_native = input_rows();
     settings.engine = EngineKind::torch;
     EXPECT_EQ(input_rows(), 300 + 2 * 20) << "the receptive field of DnCNN, on both sides of the border";
+    EXPECT_EQ(input_pixels(point_of(settings, make_local_topology(2))), (300 + 2 * 20) * 200);
     EXPECT_GT(of_native, 300 + 2 * 20);
 }
 

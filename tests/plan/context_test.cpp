@@ -1,6 +1,7 @@
 // Which way of giving context `halo: auto` takes, by arithmetic alone.
 #include "plan/context.hpp"
 
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
 #include "support/planned_point.hpp"
@@ -53,6 +54,14 @@ TEST(Context, KeyIsThatOfTheSettingWhateverIsTaken) {
     Point open = planned(settings);
     open.settings.engine = EngineKind::native;
     EXPECT_EQ(key_of(open), key);
+}
+
+TEST(Context, AHostThatDoesNotTellItsMemoryBoundsNothing) {
+    Topology topology = make_local_topology(2);
+    for (RankPlace& place : topology.ranks) place.node = place.rank;
+    EXPECT_EQ(most_mib_of(Point{}, topology), 0) << "unknown";
+    topology.ranks[1].free_host_bytes = int64_t{8} << 30;
+    EXPECT_EQ(most_mib_of(Point{}, topology), 4096) << "half of what the other one has";
 }
 
 TEST(Context, IsNotWeighedForOnePatchSmallImagesOtherEnginesAndTheLargestBatch) {

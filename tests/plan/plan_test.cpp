@@ -159,6 +159,16 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 windows for 2 ")));
 }
 
+TEST(Plan, APointThatMayNotFitIsNotedAndRuns) {
+    config::PointSettings settings = small_point();
+    settings.memory_limit_mib = 3;  // the weights alone take 2.5
+    const Point point = point_of(settings);
+    EXPECT_THAT(point.refusal, IsEmpty());
+    EXPECT_THAT(point.notes, Contains(AllOf(HasSubstr("predicted to take "), HasSubstr("memory_limit_mib = 3"))));
+    settings.memory_limit_mib = 3000;
+    EXPECT_THAT(point_of(settings).notes, IsEmpty());
+}
+
 TEST(Plan, ErrorsNameThePointAndTheKey) {
     config::PointSettings settings = small_point();
     settings.network = network::kind_of<network::DrunetShape>();

@@ -125,6 +125,7 @@ TEST(Dynamic, AnyRankMayDoAnyWindow) {
     EXPECT_EQ(windows_of_rank(point, grid, 3), Range{});
     const auto prediction = predict(point).value();
     EXPECT_DOUBLE_EQ(prediction.flop_busiest_rank, prediction.flop * 4 / 10) << "two batches of the five";
+    EXPECT_EQ(calls_of_busiest_rank(point), 2);
     settings.workload = config::Workload::whole;
     EXPECT_THAT(usage_error([&] { (void)points_of({settings}, make_local_topology(1)); }), HasSubstr("schedule"));
 }

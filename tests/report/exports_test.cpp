@@ -77,6 +77,7 @@ TEST(Exports, OfSeveralFilesNameThemAndTellEqualNamesApart) {
     const Parsed bmf = exported("bmf", files);
     for (const char* source : {"runs/monday/", "tuesday/", "other/monday/"})
         EXPECT_TRUE(bmf.contains(std::string(source) + kLabel)) << bmf.dump();
+    EXPECT_EQ(exported("bmf", {files[0], files[0]}).size(), 2u) << "one file, named twice";
 }
 
 TEST(Bmf, HasTheHeadlinesAndTheIntervalOfTheTime) {
@@ -126,15 +127,16 @@ TEST(Chrome, PutsSpansOnOneClockInMicroseconds) {
 }
 
 TEST(Chrome, LetsPointsFollowOneAnother) {
-    record::PointTrace second = unverified_trace();  // a timeline does not need a VALID point
+    record::PointTrace first = three_rank_trace(), second = unverified_trace();  // a timeline needs no VALID point
+    first.ranks[0].timeline.spans.back().end_s = 5;  // the rank that ends last is not the last rank
     second.ranks[1].timeline = {};
-    const Parsed trace = exported("chrome", {results_of({three_rank_trace(), second})});
+    const Parsed trace = exported("chrome", {results_of({first, second, unverified_trace()})});
     std::vector<std::pair<double, double>> points;
     for (const auto& event : trace["traceEvents"])
         if (event["ph"] == "X" && event["tid"] == 0 && event["pid"] == 0)
             points.emplace_back(event["ts"], event["ts"].get<double>() + event["dur"].get<double>());
-    ASSERT_EQ(points.size(), 2u);
-    EXPECT_GT(points[1].first, points[0].second);
+    ASSERT_EQ(points.size(), 3u);
+    for (size_t i = 1; i < points.size(); ++i) EXPECT_GT(points[i].first, points[i - 1].second);
 }
 
 TEST(Github, IsOneFileForEachDirection) {
@@ -162,6 +164,8 @@ TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
     EXPECT_NEAR(benchmarks[0]["real_time"], 2.3e6, 1);
     EXPECT_NEAR(benchmarks[0]["cpu_time"], cpu_s * 1e6, 1);
     EXPECT_EQ(benchmarks[0]["time_unit"], "us");
+    EXPECT_EQ(benchmarks[0]["threads"], kTraceRanks);
+    for (size_t i = 0; i < kTraceRepetitions; ++i) EXPECT_EQ(benchmarks[i]["repetition_index"], i);
     const Parsed& median = benchmarks.back();
     EXPECT_EQ(median["name"], std::string(kLabel) + "_median");
     EXPECT_EQ(median["aggregate_name"], "median");
@@ -189,6 +193,14 @@ TEST(Markdown, HasVerdictEnvironmentTableAndNotes) {
     for (std::string line; std::getline(lines, line);)
         if (line.starts_with('|')) bars.insert(std::count(line.begin(), line.end(), '|'));
     EXPECT_EQ(bars.size(), 1u) << text;
+}
+
+TEST(Markdown, CountsHostsAndTellsModifiedSources) {
+    auto results = results_of({three_rank_trace()});
+    results.sessions[0].environment.topology.ranks[2].host = "another";
+    results.sessions[0].environment.git_dirty = true;
+    EXPECT_THAT(markdown_text(Files{results}),
+                AllOf(HasSubstr("\n- 3 ranks on 2 hosts: 3 x cpu"), HasSubstr("(git 0123abcd, modified)")));
 }
 
 TEST(Markdown, SaysThatAStudyWasCutShortAndNamesSeveralFiles) {

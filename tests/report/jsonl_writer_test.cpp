@@ -222,6 +222,18 @@ TEST_F(Jsonl, WhatEarlierResultsNameIsKeptWithThem) {
     std::filesystem::remove_all(folder);
 }
 
+TEST_F(Jsonl, PicturesAmongWhichALaterStudyReadsStay) {
+    const auto folder = file_.parent_path() / (file_.stem().string() + "_read");
+    std::filesystem::create_directories(folder / "previews");
+    for (const char* name : {"results.jsonl", "report.html", "previews/0-noisy.png"})
+        std::ofstream(folder / name) << name;
+    constexpr std::array kMade{"report.html", "previews"};
+    const auto aside = move_aside(folder / "results.jsonl", kMade, {folder / "previews/0-noisy.png"});
+    EXPECT_TRUE(std::filesystem::exists(aside / "report.html"));
+    EXPECT_TRUE(std::filesystem::exists(folder / "previews/0-noisy.png"));
+    std::filesystem::remove_all(folder);
+}
+
 TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
     try {
         JsonlWriter(file_ / "no" / "results.jsonl", {}, {});

@@ -32,6 +32,23 @@ TEST(ResultsComparison, AnEngineDiffersOnlyWhereBothFilesSayWhichItIs) {
     EXPECT_THAT(remarks_with("1234", "5678"), testing::ElementsAre("file of the engine differs: 1234 -> 5678"));
 }
 
+TEST(ResultsComparison, OtherWeightsAndImagesAreNamed) {
+    record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
+    before.weights_sha256 = after.image_sha256 = "1234";
+    before.image_sha256 = after.weights_sha256 = "5678";
+    EXPECT_THAT(compare_results({results_of({before})}, {results_of({after})}).points.at(0).remarks,
+                testing::ElementsAre("weights differs: 1234 -> 5678", "image differs: 5678 -> 1234"));
+}
+
+TEST(ResultsComparison, TheEnvironmentInWhichAStudyWentOnIsNamed) {
+    const auto before = results_of({sample_point(1, 8, 1, 100)});
+    auto after = before;
+    after.sessions.push_back(after.sessions.front());
+    after.sessions.back().environment.git_sha = "feedbeef";
+    EXPECT_THAT(compare_results({before}, {after}).environment_changes,
+                testing::ElementsAre("git_sha: 0123abcd -> feedbeef"));
+}
+
 TEST(ResultsComparison, AnotherCardOfTheNetworkIsNamed) {
     record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
     for (auto* point : {&before, &after})

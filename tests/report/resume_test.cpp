@@ -52,15 +52,17 @@ ResultsFile former(std::vector<RecordedPoint> points) {
 }
 
 TEST(Resumption, FinishedPointsAreKeptAndOthersRunAgain) {
-    const plan::Plan plan = plan_of({planned(0, 1), planned(1, 2), planned(2, 3), planned(3, 4), planned(4, 5)});
+    const plan::Plan plan =
+        plan_of({planned(0, 1), planned(1, 2), planned(2, 3), planned(3, 4), planned(4, 5), planned(5, 6)});
     const auto resumption = make_resumption(former({recorded(plan.points[0], record::PointStatus::ok),
                                                     recorded(plan.points[1], record::PointStatus::failed),
                                                     recorded(plan.points[2], record::PointStatus::oom),
-                                                    recorded(plan.points[3], record::PointStatus::interrupted)}),
+                                                    recorded(plan.points[3], record::PointStatus::interrupted),
+                                                    recorded(plan.points[5], record::PointStatus::index_limit)}),
                                             plan);
-    EXPECT_THAT(resumption.finished, ElementsAre(true, false, true, false, false));
-    EXPECT_THAT(resumption.lines,
-                ElementsAre("study", R"({"type":"point","index":0})", R"({"type":"point","index":2})"));
+    EXPECT_THAT(resumption.finished, ElementsAre(true, false, true, false, false, true));
+    EXPECT_THAT(resumption.lines, ElementsAre("study", R"({"type":"point","index":0})", R"({"type":"point","index":2})",
+                                              R"({"type":"point","index":5})"));
 }
 
 TEST(Resumption, APointWhoseOutputWasWrongRunsAgain) {
@@ -269,6 +271,7 @@ TEST(TimeLeft, AnOpenBatchCountsAsAPoint) {
 TEST(TimeLeft, ClockText) {
     EXPECT_EQ(clock_text(9.4), "0:09");
     EXPECT_EQ(clock_text(754), "12:34");
+    EXPECT_EQ(clock_text(3600), "1:00:00");
     EXPECT_EQ(clock_text(12345), "3:25:45");
 }
 

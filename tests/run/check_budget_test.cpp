@@ -67,6 +67,12 @@ TEST(CheckPixels, AreThoseOfWindowsAndSeamsOnTheSerialPath) {
         engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);  // a reach of 20
     EXPECT_EQ(check_pixels(point_of({40, 48}, EngineKind::torch), weights), 40 * 48) << "one window, no seam";
     EXPECT_EQ(check_pixels(point_of({40, 48}, EngineKind::native), weights), 3 * 40 * 48);
+    plan::Point in_bf16 = point_of({40, 48}, EngineKind::torch);
+    in_bf16.settings.dtype = Precision::bf16;
+    EXPECT_EQ(check_pixels(in_bf16, weights), 3 * 40 * 48);
+    plan::Point of_ranks = point_of({500, 500}, EngineKind::torch);
+    of_ranks.num_ranks = 3;
+    EXPECT_DOUBLE_EQ(check_pixels(of_ranks, weights), 3 * 80 * 80 + pixels_of_a_square()) << "a window of each rank";
     EXPECT_DOUBLE_EQ(check_pixels(point_of({500, 500}, EngineKind::torch), weights), 80 * 80 + pixels_of_a_square());
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -87,6 +88,17 @@ TEST(DenoiseImage, WeightsOfAFileMayBeToldTheirSigma) {
     options.network = WeightsFile{file, network::kind_of<network::DncnnShape>(), 0.2};
     EXPECT_NE(denoise(view(picture), options).values, seeded.values);
     std::filesystem::remove(file);
+}
+
+TEST(DenoiseImage, APictureWithoutNoiseHasTheSmallestLevel) {
+    FloatImage picture = make_picture(1);
+    std::ranges::fill(picture.values, 0.5F);
+    DenoiseOptions options{.network = UntrainedNetwork{network::DrunetShape{1, {8, 8}, 1}, 1}, .patch = 16};
+    const FloatImage estimated = denoise(view(picture), options);
+    options.sigma = 1e-4;  // of which --sigma takes no less either
+    EXPECT_EQ(denoise(view(picture), options).values, estimated.values);
+    options.sigma = 0;
+    EXPECT_NE(denoise(view(picture), options).values, estimated.values);
 }
 
 TEST(DenoiseImage, WhatCannotBeIsRefused) {

@@ -74,6 +74,12 @@ TEST_F(RawFile, OfTwoChannelsIsGrayWithAlpha) {
     EXPECT_TRUE(source.stored_info().has_alpha);
 }
 
+TEST_F(RawFile, HasNoAlphaForACrop) {
+    config::ImageSettings settings = write("3x4x4:u8", std::string(48, 'x'));
+    settings.crop_width = 2;
+    EXPECT_FALSE(ImageSource(settings).stored_info().has_alpha) << "that of the file is larger";
+}
+
 TEST_F(RawFile, HasNoPagesBesideTheFirst) {
     const config::ImageSettings settings = write("3x4x1:u8", std::string(12, 'x'));
     EXPECT_EQ(open_pages(settings, std::vector<int64_t>{0})->num_pages(), 1);
@@ -134,6 +140,16 @@ TEST_F(RawFile, FillsAGapByTheSameValuesInEveryPart) {
     for (int64_t i = 0; i < whole.num_samples(); ++i) {
         file.read_unit({i / kWidth, i % kWidth, pixel.extent()}, pixel.view());
         EXPECT_EQ(pixel.as<float>()[0], whole.as<float>()[i]) << "pixel " << i;
+    }
+}
+
+TEST(ArrayFile, KeepsTheAxisOfItsOnlyChannel) {
+    const test::TemporaryFolder folder;
+    const image::Image gray({3, 4}, 1, DType::u8);
+    for (const bool has_axis : {false, true}) {
+        image::save_image({.pixels = gray.view(), .alpha = {}, .has_channel_axis = has_axis}, folder / "a.npy");
+        const config::ImageSettings settings{.path = folder / "a.npy", .noise_sigma = 0};
+        EXPECT_EQ(ImageSource(settings).stored_info().has_channel_axis, has_axis);
     }
 }
 

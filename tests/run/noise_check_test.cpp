@@ -1,7 +1,9 @@
 // Noise that is not what was asked for: the check against sources that change it.
 #include "run/verify/noise_check.hpp"
 
+#include "base/atomic_file.hpp"
 #include "run/pixels/image_source.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 
@@ -53,6 +55,16 @@ std::string found_with(float factor, float shift) {
 }
 
 TEST(NoiseCheck, PassesTheNoiseThatWasAskedFor) { EXPECT_EQ(found_with(1, 0), ""); }
+
+TEST(NoiseCheck, DoesNotMissTheNoiseOfGaps) {
+    const test::TemporaryFolder folder;
+    std::string samples;
+    for (int i = 0; i < 96 * 80; ++i) samples += static_cast<char>(i % 3 == 0 ? 0 : 100);
+    write_whole(folder / "a.raw", samples);
+    ImageSource source({.path = folder / "a.raw", .raw = "96x80x1:u8", .nodata = "0", .noise_sigma = kSigma});
+    AlteredNoise noisy(source, 1, 0);
+    EXPECT_EQ(find_wrong_noise(noisy, source, kParts, kSigma).value_or(""), "");
+}
 
 TEST(NoiseCheck, FindsNoiseOfAnotherLevel) {
     for (const float factor : {0.0F, 0.5F, 0.9F, 1.1F, 2.0F})

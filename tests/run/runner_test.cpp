@@ -292,6 +292,7 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     }
     EXPECT_EQ(patches, trace.num_patches);
     EXPECT_EQ(patches, 4 * 3);
+    EXPECT_EQ(trace.input_pixels, 12 * 40 * 40);
     for (size_t i = 0; i < trace.wall_s.size(); ++i)
         for (const record::RankTrace& rank : trace.ranks) EXPECT_GE(trace.wall_s[i], rank.wall_s[i]) << "of each pass";
 }
@@ -348,6 +349,7 @@ TEST_F(RunPoint, AnImageOfElevenColumnsHasItsSimilarity) {
     if (!world_.is_root()) return;
     ASSERT_TRUE(trace.quality);
     EXPECT_TRUE(std::isfinite(trace.quality->ssim_noisy) && std::isfinite(trace.quality->ssim_denoised));
+    EXPECT_NE(trace.quality->ssim_noisy, trace.quality->ssim_denoised);
 }
 
 TEST_F(RunPoint, PointsThatDenoiseOtherSamplesHaveReferencesOfTheirOwn) {
@@ -404,6 +406,25 @@ TEST_F(RunPoint, AChannelThatTheFileDoesNotNameIsNamedByItsNumber) {
     const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
     const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_});
     EXPECT_TRUE(trace.point.channel_note.starts_with("channel 4 ")) << trace.point.channel_note;
+    settings.image.noise_sigma = 0;
+    const auto plain = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+    EXPECT_EQ(all_.runner.run(plain.points.front(), {.folder = folder_}).sample_type, DType::u8);
+}
+
+TEST_F(RunPoint, TheRangeThatIsFoundIsNoted) {
+    config::PointSettings settings = single_pass(network::kind_of<network::DncnnShape>());
+    settings.image.path = folder_ / "in.npy";
+    settings.image.range = "auto";
+    if (world_.is_root()) {
+        image::Image image({40, 30}, 1, DType::u16);
+        for (int64_t i = 0; i < image.num_samples(); ++i) image.as<uint16_t>()[i] = i % 2 == 0 ? 100 : 700;
+        image::save_image({.pixels = image.view(), .alpha = {}}, settings.image.path);
+    }
+    world_.barrier();
+    const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 1, DType::u16}; };
+    const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+    const record::PointTrace trace = all_.runner.run(plan.points.front(), {});
+    EXPECT_EQ(std::ranges::count(trace.point.notes, "image.range = auto is 100:700"), 1);
 }
 
 TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
@@ -574,6 +595,8 @@ TEST_F(RunPoint, ReplicateGivesEveryRankItsOwnCopy) {
     const record::PointTrace trace = run(settings);
     ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     EXPECT_EQ(trace.num_patches, world_.size());
+    EXPECT_EQ(trace.useful_pixels, world_.size() * 84 * 70);
+    EXPECT_TRUE(!world_.is_root() || trace.verification.outcome == record::Verification::Outcome::passed);
     for (const record::RankTrace& rank : trace.ranks) EXPECT_EQ(rank.num_windows, 1);
 }
 

@@ -239,6 +239,18 @@ TEST_F(TypicalHalo, IsNotForLargeImages) {
     EXPECT_TRUE(is_searched(100, 720)) << "one window: no seams to probe";
 }
 
+TEST_F(Settle, SeveralImagesShareBatchesThatOneOfThemCouldHave) {
+    config::PointSettings settings = point_with_tolerance(network::kind_of<network::DncnnShape>(), 1);
+    settings.halo = {config::HaloSetting::Kind::pixels, 0};
+    settings.batch.count = 0;
+    settings.patch = 32;
+    plan::Point point = point_of(settings);
+    plan::settle_batch(point, 1);
+    EXPECT_EQ(full_batch(point), 16) << "128 x 128 pixels";
+    point.settings.memory_limit_mib = 1000;
+    EXPECT_EQ(full_batch(point), 1) << "which takes least memory";
+}
+
 /// Takes no time for several windows and much for a single one.
 class SlowWithOneWindow final : public engine::Denoiser {
   public:

@@ -217,6 +217,39 @@ TEST_F(VerificationTest, ASampleThatIsNotANumberIsPlacedInTheWholeImage) {
                   {"the first at row 299, column 23, channel 2"});
 }
 
+TEST_F(VerificationTest, AHugeSampleOfTheInputIsPlacedInTheWholeImage) {
+    if (world_.is_root()) {
+        image::Image image({300, 24}, 3, DType::f32);
+        std::fill_n(image.as<float>(), image.num_samples(), 0.5F);
+        image.as<float>()[(299 * 24 + 7) * 3] = 2e38F;
+        image::save_image({.pixels = image.view()}, folder_ / "huge.npy");
+        engine::save_safetensors(test::to_state_dict(overflowing_dncnn(1e30F)), folder_ / "white.safetensors");
+    }
+    world_.barrier();
+    config::PointSettings settings = point_with(folder_ / "white.safetensors");
+    settings.image.path = folder_ / "huge.npy";
+    settings.image.noise_sigma = 0;
+    const record::PointTrace trace = run(settings);
+    expect_failed(trace, {"the input holds 2e+38 at row 299, column 7"});
+    if (!world_.is_root()) return;
+    EXPECT_GT(trace.verification.pixels_not_finite, trace.verification.pixels_unwritten) << "infinity was written";
+}
+
+TEST_F(VerificationTest, TheLargestErrorIsThatOfAnyRank) {
+    const record::PointTrace trace = run(small_point(), "output:add:1");
+    if (!world_.is_root()) return;
+    EXPECT_GT(trace.verification.window_error.value(), 5e-4);
+}
+
+TEST_F(VerificationTest, ASeamIsPlaced) {
+    if (world_.size() > 1) GTEST_SKIP() << "the place of the fault is that of one rank";
+    config::PointSettings settings = small_point();
+    settings.halo.kind = config::HaloSetting::Kind::exact;
+    settings.protocol.verify_whole_max_mpx = 1;
+    // The sixth window has its core at row 24, column 48. Differences are mapped by cells of 4 x 4 pixels.
+    expect_failed(run(settings, "output:nan:6"), {"differs from the whole image", "near row 26, column 50"});
+}
+
 // Bytes cannot hold what is not finite, so the values are counted before they become bytes.
 TEST_F(VerificationTest, ValuesThatBytesCannotHoldFail) {
     if (world_.is_root()) {

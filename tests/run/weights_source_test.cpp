@@ -54,6 +54,29 @@ TEST(WeightsCache, AModelThatWasDamagedSinceIsNotCurrent) {
     for (int i = 0; i < 2; ++i) EXPECT_THROW((void)cache.find(settings, 3), UsageError);
 }
 
+TEST(WeightsCache, GivesEachKindOfImageItsOwn) {
+    config::PointSettings settings;
+    settings.network = network::kind_of<network::DncnnShape>();
+    settings.weights = "seed:1";
+    WeightsCache cache;
+    cache.keep(2);
+    for (const int64_t channels : {1, 3, 1, 1, 3}) {
+        const auto found = cache.find(settings, channels);
+        EXPECT_EQ(found->channels(), channels);
+        EXPECT_EQ(cache.digest(), cache.digest_of(*found));
+    }
+}
+
+TEST(FindWeights, TheCardSpeaksOfItsOwnFilesOnly) {
+    const test::TemporaryFolder folder;
+    config::PointSettings settings;
+    settings.network = network::kind_of<network::DncnnShape>();
+    settings.weights = folder / "own.safetensors";
+    const auto weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1);
+    engine::save_safetensors(test::to_state_dict(weights), settings.weights);
+    EXPECT_FALSE(find_weights(settings, 3).trained_sigma) << "the card lists weights for 0.1";
+}
+
 TEST(WeightsFiles, AreThoseThatASettingNames) {
     config::PointSettings settings;
     settings.network = network::kind_of<network::DncnnShape>();
