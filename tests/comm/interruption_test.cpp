@@ -53,6 +53,23 @@ TEST(Interruption, TheTimeHasItsFraction) {
     EXPECT_LE(left, 3600.876);
 }
 
+TEST(Interruption, SaysHowMuchTimeIsLeft) {
+    {
+        const InterruptionGuard guard;
+        EXPECT_EQ(seconds_until_interruption(), std::nullopt);
+        interrupt_after(3600.5);
+        const double left = seconds_until_interruption().value();
+        EXPECT_LE(left, 3600.501);
+        EXPECT_GT(left, 1);
+    }
+    EXPECT_EQ(seconds_until_interruption(), std::nullopt) << "it ends with its guard";
+    const InterruptionGuard guard;
+    interrupt_after(1e-6);
+    while (interruption().empty()) {
+    }
+    EXPECT_EQ(seconds_until_interruption(), 0) << "it is over";
+}
+
 TEST(Interruption, OldHandlersComeBack) {
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;

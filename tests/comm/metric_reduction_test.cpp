@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,23 @@ TEST_F(MetricReductionTest, ANanOnOneRankIsAnErrorOnAllRanks) {
     const auto reduction = make(ReductionKind::mpi);
     const std::vector<double> values{world.rank() == world.size() - 1 ? std::numeric_limits<double>::quiet_NaN() : 0.0};
     EXPECT_THROW((void)reduction->max(values), Error);
+}
+
+TEST_F(MetricReductionTest, TheNumberOfTheFigureThatIsNanIsSaid) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    try {
+        require_no_nan(std::vector<double>{1, 2, 3, nan, 4});
+        FAIL() << "a NaN was let through";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("figure 3 "), std::string::npos) << error.what();
+    }
+}
+
+TEST_F(MetricReductionTest, AFailedAllocationOfOneRankIsOutOfMemoryOnAll) {
+    const auto step = [&] {
+        if (world.is_root()) throw std::bad_alloc();
+    };
+    EXPECT_THROW(mpi::step_together(world, step), OutOfMemory);
 }
 
 TEST_F(MetricReductionTest, VersionsOfNcclAreNumbersOrAbsent) {

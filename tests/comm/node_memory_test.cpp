@@ -204,6 +204,32 @@ TEST_F(NodeBlocksTest, MoreThanTheHostHasIsOutOfMemory) {
     EXPECT_TRUE(holds(find("weights", std::byte{1}), std::byte{1}));
 }
 
+TEST_F(NodeBlocksTest, ABlockCannotBeWritten) {
+    const Block block = find("weights", std::byte{1});
+    std::ifstream maps("/proc/self/maps");
+    std::string rights;
+    for (std::string line; std::getline(maps, line);) {
+        size_t end = 0;
+        const size_t begin = std::stoul(line, &end, 16);
+        if (begin == reinterpret_cast<uintptr_t>(block.get())) rights = line.substr(line.find(' ') + 1, 4);
+    }
+    EXPECT_EQ(rights, "r--s");
+    node.barrier();
+}
+
+TEST_F(NodeBlocksTest, PlacesOfBlocksThatAreGoneServeAgain) {
+    for (int i = 0; i < 20; ++i) (void)find(std::to_string(i), static_cast<std::byte>(i), 100);
+    node.barrier();
+    num_filled = 0;
+    Block block;
+    if (node.is_root()) block = find("weights", std::byte{3});
+    node.barrier();
+    if (!node.is_root()) block = find("weights", std::byte{4});
+    EXPECT_TRUE(holds(block, std::byte{3}));
+    EXPECT_EQ(filled_by_all(), 1);
+    node.barrier();
+}
+
 TEST_F(NodeBlocksTest, ManyBlocksOfARankAreServed) {
     std::vector<Block> held;
     for (int i = 0; i < 20; ++i) held.push_back(find(std::to_string(i), static_cast<std::byte>(i), 100));

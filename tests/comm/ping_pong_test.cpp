@@ -64,6 +64,30 @@ TEST_F(LauncherTest, TasksThatCannotFindEachOtherAreRefused) {
     EXPECT_NO_THROW(require_connected_tasks());
 }
 
+TEST_F(LauncherTest, EveryProcessManagerConnectsTasks) {
+    set("SLURM_STEP_NUM_TASKS", "2");
+    for (const char* variable : {"PMI_FD", "PALS_RANKID", "OMPI_COMM_WORLD_SIZE", "FLUX_JOB_ID"}) {
+        EXPECT_THROW(require_connected_tasks(), UsageError) << variable;
+        set(variable, "1");
+        EXPECT_NO_THROW(require_connected_tasks()) << variable;
+        unsetenv(variable);
+    }
+}
+
+TEST_F(LauncherTest, TheInnermostLauncherSaysTheNumberOfRanks) {
+    EXPECT_EQ(MpiSession::launcher_size(), std::nullopt);
+    set("SLURM_NTASKS", "8");  // of the allocation
+    EXPECT_EQ(MpiSession::launcher_size(), std::nullopt);
+    set("SLURM_STEP_NUM_TASKS", "4");
+    EXPECT_EQ(MpiSession::launcher_size(), 4);
+    set("OMPI_COMM_WORLD_SIZE", "1");
+    EXPECT_EQ(MpiSession::launcher_size(), 1);
+    for (const char* none : {"0", "-1", "many"}) {
+        set("OMPI_COMM_WORLD_SIZE", none);
+        EXPECT_EQ(MpiSession::launcher_size(), 4) << none;
+    }
+}
+
 TEST_F(LauncherTest, OneTaskNeedsNobody) {
     set("SLURM_STEP_NUM_TASKS", "1");
     EXPECT_NO_THROW(require_connected_tasks());

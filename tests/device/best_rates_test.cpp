@@ -1,5 +1,7 @@
 #include "device/best_rates.hpp"
 
+#include "base/stopwatch.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -25,8 +27,12 @@ TEST(CallTime, FirstCallIsNotCountedAndThreeGroupsAreTimedAtLeast) {
 TEST(CallTime, ShortCallsAreTimedInGroups) {
     Stream stream(kCpu);
     int calls = 0;
-    (void)seconds_of_call(stream, 0, [&] { ++calls; });
+    const Stopwatch watch;
+    const double seconds = seconds_of_call(stream, 0, [&] { ++calls; });
+    const double all_s = watch.seconds();
     EXPECT_GT(calls, 1 + 1 + 3);
+    const int of_a_group = (calls - 2) / 3;
+    EXPECT_LE(2 * of_a_group * seconds, all_s) << "two of the three groups took as long as the median, or longer";
 }
 
 TEST(CopyRates, HostMemoryIsCopiedByAnyNumberOfThreads) {

@@ -284,6 +284,10 @@ TEST(ConvertViews, RefusesViewsThatDoNotFit) {
     network.shape.w = 5;
     EXPECT_THROW(network_to_samples(network, samples, {}, stream), Error);
     network.shape.w = 4;
+    BatchView planar = samples;
+    planar.layout = Layout::contiguous;
+    EXPECT_THROW(samples_to_network(planar, network, {}, stream), Error);
+    EXPECT_THROW(network_to_samples(network, planar, {}, stream), Error);
     network.device = {DeviceKind::cuda, 0};
     EXPECT_THROW(network_to_samples(network, samples, {}, stream), Error);
 }

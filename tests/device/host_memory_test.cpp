@@ -6,10 +6,13 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -32,6 +35,35 @@ TEST(ResidentPeak, SeesWhatWasTouchedSinceTheReset) {
 }
 
 TEST(HostMemory, AvailableIsPositive) { EXPECT_GT(available_host_memory_bytes().value(), 0); }
+
+TEST(ResidentPeak, OfAProcessIsWithoutWhatItShares) {
+    void* const shared = mmap(nullptr, kTouched, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(shared, MAP_FAILED);
+    std::memset(shared, 1, kTouched);
+    EXPECT_LE(own_resident_peak_bytes_of(getpid()), resident_peak_bytes().value() - kTouched);
+    munmap(shared, kTouched);
+    EXPECT_EQ(own_resident_peak_bytes_of(0), 0);
+}
+
+/// The kernel's clock that getrusage splits into user and system time.
+double clock_s() {
+    timespec time{};
+    EXPECT_EQ(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time), 0);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST(ProcessTime, IsThatOfTheKernelsClock) {
+    constexpr double kMicrosecond = 1e-6;  // in which getrusage counts
+    for (int i = 0; i < 20; ++i) {
+        const double before = clock_s(), ours = process_cpu_seconds(), by_id = cpu_seconds_of(getpid());
+        const double after = clock_s();
+        EXPECT_GE(ours, before - 2 * kMicrosecond);
+        EXPECT_LE(ours, after + 2 * kMicrosecond);
+        EXPECT_GE(by_id, before);
+        EXPECT_LE(by_id, after);
+    }
+    EXPECT_EQ(cpu_seconds_of(0), 0);
+}
 
 TEST(ProcessTime, HoldsWhatTheKernelDidForIt) {
     const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec; };

@@ -99,6 +99,45 @@ TEST(Nvml, WithoutCountersTheReasonsOfSamplesCount) {
         EXPECT_DOUBLE_EQ(record[meter].value(), record[Meter::observed_s].value());
 }
 
+TEST(Nvml, EachReasonOfASlowdownCountsForItsMeter) {
+    const Variable refuses("FAKE_NVML_REFUSES", "nvmlDeviceGetFieldValues");
+    struct Case {
+        const char* mask;
+        bool thermal, power_cap, hardware;
+    };
+    for (const auto& [mask, thermal, power_cap, hardware] : {Case{"0x01", false, false, false},
+                                                             {"0x04", false, true, false},
+                                                             {"0x08", false, false, true},
+                                                             {"0x20", true, false, false},
+                                                             {"0x40", true, false, true},
+                                                             {"0x80", false, false, true}}) {
+        const Variable reasons("FAKE_NVML_REASONS", mask);
+        const TelemetryRecord record = record_of(options_for(FAKE_NVML));
+        EXPECT_EQ(record[Meter::thermal_s].value() > 0, thermal) << mask;
+        EXPECT_EQ(record[Meter::power_cap_s].value() > 0, power_cap) << mask;
+        EXPECT_EQ(record[Meter::hardware_slowdown_s].value() > 0, hardware) << mask;
+    }
+}
+
+TEST(Nvml, ACounterThatTheDriverDoesNotHaveIsAbsent) {
+    std::string why;
+    const auto device = nvml::Device::find(FAKE_NVML, "GPU-fake", "", why);
+    ASSERT_TRUE(device) << why;
+    EXPECT_TRUE(device->policy_s(nvml::kFieldPowerPolicy));
+    EXPECT_EQ(device->policy_s(1), std::nullopt);
+}
+
+TEST(Nvml, AProcessThatWasThereAtEitherEndIsCounted) {
+    const std::string own = std::to_string(::getpid());
+    for (const auto& [before, after] : {std::pair{own + " 1 2", own}, {own, own + " 1 2"}}) {
+        ::setenv("FAKE_NVML_PIDS", before.c_str(), 1);
+        Telemetry telemetry(options_for(FAKE_NVML));
+        TelemetryWindow window(telemetry);
+        const Variable then("FAKE_NVML_PIDS", after);
+        EXPECT_EQ(window.finish()[Meter::other_processes], 2) << before;
+    }
+}
+
 TEST(Nvml, WhatIsRefusedIsAbsent) {
     const Variable refuses("FAKE_NVML_REFUSES",
                            "nvmlDeviceGetTotalEnergyConsumption nvmlDeviceGetClockInfo nvmlDeviceGetFieldValues "
@@ -220,6 +259,14 @@ TEST(ProcessGauges, UtilisationIsCpuTimeOverTimeAndCores) {
     EXPECT_FALSE(one.slow_reasons());
 }
 
+TEST(ProcessGauges, OwnCpuTimeIsThatOfTheWindow) {
+    const double start_s = process_cpu_seconds();
+    be_busy([&] { return process_cpu_seconds() > start_s + 0.02; });
+    const double before_s = process_cpu_seconds();
+    const double counted_s = record_of(TelemetryOptions{})[Meter::own_cpu_s].value();
+    EXPECT_LE(counted_s, process_cpu_seconds() - before_s);
+}
+
 TEST(ProcessGauges, ACpuRankIsSampledOverTime) {
     const TelemetryRecord record = record_of(TelemetryOptions{}, 120ms);
     ASSERT_GE(record.samples.size(), 2U);
@@ -285,6 +332,21 @@ TEST_F(Powercap, AbsentOrForbiddenIsAbsent) {
     EXPECT_EQ(ProcessorEnergy(folder_).joules(), std::nullopt);
 }
 
+TEST_F(Powercap, OfOnePackageOfTwoIsAbsentFromThenOn) {
+    for (const std::string zone : {"intel-rapl:0", "intel-rapl:1"}) {
+        add_zone("intel-rapl:0", "package-0", 5'000'000);
+        add_zone("intel-rapl:1", "package-1", 5'000'000);
+        ProcessorEnergy energy(folder_);
+        EXPECT_EQ(energy.joules(), 0);
+        fs::remove(folder_ / zone / "energy_uj");
+        EXPECT_EQ(energy.joules(), std::nullopt) << zone;
+        EXPECT_EQ(ProcessorEnergy(folder_).joules(), std::nullopt) << zone;
+        add_zone(zone, "package-0", 5'000'000);
+        fs::remove(folder_ / zone / "max_energy_range_uj");
+        EXPECT_EQ(ProcessorEnergy(folder_).joules(), std::nullopt) << zone;
+    }
+}
+
 TEST_F(Powercap, TheFirstRankOfANodeReadsIt) {
     add_zone("intel-rapl:0", "package-0", 5'000'000);
     TelemetryOptions options;
@@ -346,6 +408,9 @@ TEST_F(Powercap, EnvironmentVariablesNameTheSources) {
     const Variable powercap("PATCHBENCH_POWERCAP", folder_.string());
     EXPECT_EQ(usual_telemetry_options().nvml_library, "other.so");
     EXPECT_EQ(usual_telemetry_options().powercap_folder, folder_.string());
+    EXPECT_EQ(usual_telemetry_options().proc_folder, "/proc");
+    const Variable proc("PATCHBENCH_PROC", folder_.string());
+    EXPECT_EQ(usual_telemetry_options().proc_folder, folder_.string());
 }
 
 }  // namespace

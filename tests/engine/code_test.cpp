@@ -75,6 +75,15 @@ TEST_F(ScriptFile, GivesWhatTheScriptGives) {
     }
 }
 
+TEST_F(ScriptFile, IsEvaluatedThoughItWasSavedInTraining) {
+    torch::jit::Module script("network");
+    script.register_attribute("training", c10::BoolType::get(), true);
+    script.define("def forward(self, x):\n    return torch.dropout(x, 0.5, self.training)\n");
+    script.save(file_.string());
+    const auto denoiser = make_denoiser(brought_network(file_, {.channels = 3}), {});
+    EXPECT_EQ(run(*denoiser, {}, {1, 3, 8, 16}), input_);
+}
+
 TEST_F(ScriptFile, KnowsItsAxes) {
     const Weights weights = network_of("def forward(self, x):\n    return x + x[:, 1:2, :, :1]\n");
     const auto denoiser = make_denoiser(weights, {});

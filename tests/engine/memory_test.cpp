@@ -1,10 +1,12 @@
 #include "engine/memory.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/engine/denoiser.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -118,6 +120,18 @@ TEST(Memory, MoreThanTheHostHasIsOutOfMemory) {
     EXPECT_EQ(peak(), peak_before) << "of what there was";
 }
 
+TEST(Memory, PartsOfSharedMemoryCountAsLongAsTheyLive) {
+    const int64_t before = allocated();
+    set_memory_limit(kCpu, before + 1000);
+    {
+        const CountedPart part(600);
+        EXPECT_EQ(allocated(), before + 600);
+        EXPECT_THROW(CountedPart(600), OutOfMemory);
+    }
+    EXPECT_EQ(allocated(), before);
+    set_memory_limit(kCpu, 0);
+}
+
 TEST(Memory, CountsHoldWhenThreadsAllocateSideBySide) {
     const int64_t before = allocated();
     std::vector<std::thread> threads;
@@ -127,6 +141,13 @@ TEST(Memory, CountsHoldWhenThreadsAllocateSideBySide) {
         });
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(allocated(), before);
+}
+
+/// Programs that this one starts would take it for the user's choice.
+TEST(TorchLibrary, LeavesNoVariableBehind) {
+    for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) unsetenv(name);
+    EXPECT_FALSE(engine_versions().empty());
+    EXPECT_EQ(std::getenv("GOMP_SPINCOUNT"), nullptr);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Windows of which only cores are used, in the engine native: their pixels are those of whole windows, bit for bit.
+#include "base/stopwatch.hpp"
 #include "engine/cropped_windows.hpp"
+#include "engine/windows.hpp"
 #include "support/graph_text.hpp"
 #include "support/networks.hpp"
 
@@ -110,6 +112,39 @@ TEST(NativeCropped, RefuseWhatTheyWereNotMadeFor) {
     in.shape.h = out.shape.h = 20;
     in.shape.w = out.shape.w = 80;
     EXPECT_THROW(windows.pass().run(in, out, core), Error);
+    CroppedWindows two(weights, scene, 2, native_options({}));
+    EXPECT_THROW(windows.pass().run(two.in(), two.out(), std::vector<Rect>{core[0], core[0]}), Error) << "made for one";
+}
+
+/// Its first call takes a while.
+class SlowFirstCall final : public AlikeCropPass {
+  public:
+    using AlikeCropPass::AlikeCropPass;
+    static constexpr double kSlowS = 0.002;
+
+  private:
+    void run_alike(const BatchView&, const BatchView&, const Rect&, StepClock* clock) override {
+        clock->start();
+        const Stopwatch watch;
+        while (num_calls_ == 0 && watch.seconds() < kSlowS) {
+        }
+        ++num_calls_;
+        clock->add({1, 1});
+    }
+    int num_calls_ = 0;
+};
+
+TEST(NativeCropped, HaveTheSecondsOfAllCalls) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, test::kRowSeed);
+    const Scene scene{{40, 40}, {{0, 16}, {0, 40}}, {{0, 16}, {0, 40}}};
+    const EngineOptions options = native_options({});
+    CroppedWindows windows(weights, scene, 2, options);
+    const network::WindowCrop crop(weights.graph(), scene.window, scene.rows, scene.columns);
+    SlowFirstCall pass(crop, 2, expected_views(weights, options));
+    const auto steps =
+        pass.run_by_steps(windows.in(), windows.out(), std::vector<Rect>{{0, 0, {16, 16}}, {0, 0, {40, 40}}});
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_GE(steps[0].seconds, SlowFirstCall::kSlowS);
 }
 
 TEST(NativeCropped, OtherEnginesComputeWholeWindows) {

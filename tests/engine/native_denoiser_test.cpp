@@ -523,5 +523,13 @@ TEST(NativeEngine, RefusesViewsThatDoNotFit) {
     EXPECT_THROW(denoiser->prepare(in, out, stream), Error);
 }
 
+TEST(NativeEngine, SaysWhatItRoundsInBf16) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, 1);
+    EXPECT_EQ(make_denoiser(weights, {.engine = EngineKind::native})->remark(), "");
+    if (!native_multiplies_bf16()) GTEST_SKIP() << "this processor has no bf16";
+    const EngineOptions bf16{.engine = EngineKind::native, .precision = Precision::bf16};
+    EXPECT_NE(make_denoiser(weights, bf16)->remark().find("bf16"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pb::engine

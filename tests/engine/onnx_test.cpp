@@ -187,6 +187,8 @@ TEST_F(Onnx, SaysWhatTheNetworkTakes) {
     for (const auto& entry : drunet.metadata_props()) metadata[entry.key()] = entry.value();
     EXPECT_EQ(metadata["network"], "drunet");
     EXPECT_EQ(metadata["extents"], "multiples of 2");
+    EXPECT_EQ(metadata["shape"], network::to_text(network::NetworkShape(kSmallDrunet)));
+    EXPECT_EQ(metadata["weights_sha256"], weights.sha256);
     EXPECT_THAT(metadata["input"], HasSubstr("sigma"));
     EXPECT_FALSE(metadata.contains("sigma_train"));
 }
@@ -428,6 +430,68 @@ TEST_F(Onnx, TheDigestOfANetworkIsThatOfItsWeightsWhereverTheyLie) {
     EXPECT_NE(digest_of_network(file()), first);
 }
 
+TEST_F(Onnx, ThatEndsInCapitalsHasTheDigestOfAllItsFiles) {
+    ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
+    move_out(tensor_of(model, "low.weight"), file().parent_path() / "data", "data");
+    write_whole(file(), model.SerializeAsString());
+    const std::filesystem::path loud = file().parent_path() / "NETWORK.ONNX";
+    std::filesystem::copy_file(file(), loud);
+    EXPECT_EQ(files_of_network(loud).size(), 2U);
+    EXPECT_EQ(digest_of_network(loud), digest_of_network(file()));
+}
+
+TEST_F(Onnx, MayHoldMostOfItsWeightsInAnotherFile) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 256}, 5);
+    ModelProto model = exported(weights);
+    move_out(tensor_of(model, "conv_list.0.weight"), file().parent_path() / "data", "data");
+    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256);
+    EXPECT_LT(std::filesystem::file_size(file()) * 8, size_t{256} * 256 * 9) << "values that the file has no room for";
+}
+
+/// "3 none, 1 input" of the cards that a model may have.
+std::string candidates_text(const std::filesystem::path& file) {
+    std::string text;
+    for (const network::NetworkCard& card : candidates_in_onnx(file))
+        text += (text.empty() ? "" : ", ") + std::to_string(card.channels) + " " + std::string(name_of(card.sigma));
+    return text;
+}
+
+TEST_F(Onnx, InputsAndOutputsSayWhatAModelMayTake) {
+    const auto channels_of = [](onnx::ValueInfoProto& value) {
+        return value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1);
+    };
+    ModelProto model = exported(make_seeded_weights(kSmallDncnn, 3));
+    const auto candidates = [&] {
+        write_whole(file(), model.SerializeAsString());
+        return candidates_text(file());
+    };
+    onnx::GraphProto& graph = *model.mutable_graph();
+    EXPECT_EQ(candidates(), "3 none");
+    channels_of(*graph.mutable_input(0))->set_dim_value(4);
+    EXPECT_EQ(candidates(), "3 channel");
+    channels_of(*graph.mutable_output(0))->set_dim_value(1);
+    EXPECT_THAT(usage_error(candidates), AllOf(HasSubstr("takes 4 channels and gives 1"), HasSubstr("network.onnx")));
+    channels_of(*graph.mutable_input(0))->set_dim_param("any");
+    EXPECT_EQ(candidates(), "1 none, 1 channel");
+    channels_of(*graph.mutable_output(0))->set_dim_param("any");
+    EXPECT_EQ(candidates(), "3 none, 3 channel, 1 none, 1 channel");
+    *graph.add_input() = graph.output(0);
+    graph.mutable_input(1)->set_name("sigma");
+    EXPECT_EQ(candidates(), "3 input, 1 input");
+    graph.mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::DOUBLE);
+    EXPECT_THAT(usage_error(candidates), HasSubstr("second input 'sigma' is not float32"));
+    *graph.add_input() = graph.output(0);
+    graph.mutable_input(2)->set_name("more");
+    EXPECT_THAT(usage_error(candidates), HasSubstr("a model of 3 inputs"));
+    graph.mutable_input()->DeleteSubrange(1, 2);
+    EXPECT_EQ(candidates(), "3 none, 3 channel, 1 none, 1 channel");
+    *graph.add_output() = graph.output(0);
+    EXPECT_THAT(usage_error(candidates), HasSubstr("a model of 2 outputs"));
+    graph.mutable_output()->RemoveLast();
+    graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()->RemoveLast();
+    EXPECT_THAT(usage_error(candidates), HasSubstr("has 3 axes"));
+}
+
 TEST_F(Onnx, ABroughtNetworkSaysTheNoiseOfItsTraining) {
     ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
     auto& entry = *model.add_metadata_props();
@@ -595,6 +659,7 @@ std::vector<Change> changes() {
              shape.mutable_dim(1)->set_dim_param("c");
          }},
         {"opset 9", kSmallDncnn, [](ModelProto& m) { m.mutable_opset_import(0)->set_version(9); }},
+        {"opset 23", kSmallDncnn, [](ModelProto& m) { m.mutable_opset_import(0)->set_version(23); }},
         {"names no opset", kSmallDncnn, [](ModelProto& m) { m.mutable_opset_import(0)->set_domain("org.example"); }},
     };
 }
@@ -640,6 +705,14 @@ TEST_F(Onnx, RefusesNetworksThatAreNoneOfThese) {
                 HasSubstr(resembles + "unet"));
     EXPECT_THAT(refusal(kSmallDncnn, [](ModelProto& m) { node_of(m, "Add").set_op_type("Sub"); }),
                 HasSubstr(resembles));
+    // A kernel of another edge, whose weights are fewer.
+    EXPECT_THAT(refusal(kSmallDncnn,
+                        [](ModelProto& m) {
+                            set_tensor(m, "conv_list.0.weight", {4, 4, 1, 1});
+                            set_integers(node_of(m, "Conv", 1), "kernel_shape", {1, 1});
+                            set_integers(node_of(m, "Conv", 1), "pads", {0, 0, 0, 0});
+                        }),
+                AllOf(HasSubstr(resembles + "dncnn"), HasSubstr("where operation 3 (convolution 'conv_list.0')")));
     // Other widths than the first one tells, and a bias that the network does not have.
     EXPECT_THAT(refusal(kSmallDncnn,
                         [](ModelProto& m) {

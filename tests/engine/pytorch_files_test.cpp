@@ -94,7 +94,7 @@ TEST_F(TorchFiles, OfUsualTrainersGiveTheNetworkOrItsAverage) {
         EXPECT_EQ(digest(name), name.starts_with("net-") ? net : average) << name;
         ++files;
     }
-    EXPECT_EQ(files, 22);
+    EXPECT_EQ(files, 24);
 }
 
 TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {
@@ -108,6 +108,8 @@ TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {
     EXPECT_EQ(note("average-basicsr"), "'params_ema' is read, not 'params'");
     EXPECT_EQ(note("average-timm"), "'state_dict_ema' is read, not 'state_dict'");
     EXPECT_EQ(note("average-nested"), "'ema' is read, not 'model'");
+    EXPECT_EQ(note("average-beside"),
+              "'params_ema' is read, not 'params'; not read beside the network: 'loss.vgg.weight', 'loss.window'");
     EXPECT_EQ(note("average-lightning"),
               "the network under 'ema_model.' is read, not that under 'model.'; not read beside the network: "
               "'loss.vgg.weight', 'loss.window'");
@@ -136,6 +138,13 @@ TEST_F(TorchFiles, OfABigEndianMachineAreRefused) {
     for (const char* file : {"big_endian.zip.pth", "big_endian.legacy.pth"})
         EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / file); }), HasSubstr("on a little-endian"))
             << file;
+}
+
+TEST_F(TorchFiles, ThatAreCompressedOrHoldARecordTwiceAreRefused) {
+    EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / "compressed.zip.pth"); }),
+                testing::AllOf(HasSubstr("compressed.zip.pth, entry "), HasSubstr(": compressed;")));
+    EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / "twice.zip.pth"); }),
+                testing::AllOf(HasSubstr("twice.zip.pth, entry "), HasSubstr("is there twice")));
 }
 
 TEST_F(TorchFiles, CannotGrowInMemory) {

@@ -72,6 +72,21 @@ TEST(Safetensors, WidenEveryElementType) {
     EXPECT_EQ(tensors.at("c").values[0], -3.0f);
 }
 
+TEST(Safetensors, WidenOtherIntegers) {
+    const std::string header = R"({"l":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},)"
+                               R"("s":{"dtype":"I16","shape":[2],"data_offsets":[8,12]},)"
+                               R"("u":{"dtype":"U8","shape":[2],"data_offsets":[12,14]},)"
+                               R"("t":{"dtype":"BOOL","shape":[2],"data_offsets":[14,16]}})";
+    // 2^33; -2, 258; 255, 1; true, false
+    const std::string values("\x00\x00\x00\x00\x02\x00\x00\x00\xfe\xff\x02\x01\xff\x01\x01\x00", 16);
+    test::write_bytes(scratch(), with_length(header, values, header.size()));
+    const StateDict tensors = load_state_dict(scratch());
+    EXPECT_EQ(tensors.at("l").values, std::vector<float>{0x1p33f});
+    EXPECT_EQ(tensors.at("s").values, (std::vector<float>{-2, 258}));
+    EXPECT_EQ(tensors.at("u").values, (std::vector<float>{255, 1}));
+    EXPECT_EQ(tensors.at("t").values, (std::vector<float>{1, 0}));
+}
+
 TEST(Safetensors, WithLyingSizesAreErrorsThatNameTheTensor) {
     const std::string four(4, 'x'), eight(8, 'x');
     const auto entry = [](const std::string& key, const std::string& shape, const std::string& offsets) {
@@ -100,6 +115,11 @@ TEST(Safetensors, WithABrokenHeaderAreErrors) {
     EXPECT_THAT(message_of("{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x"),
                 HasSubstr("not supported"));
     EXPECT_THAT(message_of("{}", ""), HasSubstr("no tensors"));
+    std::string many;
+    for (int i = 0; i < 4097; ++i)
+        many +=
+            (i == 0 ? "{" : ",") + ("\"" + std::to_string(i) + R"(":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})");
+    EXPECT_THAT(message_of(many + "}", ""), HasSubstr("4097 tensors"));
 }
 
 TEST(Checkpoint, OfNoKnownFormatSaysSo) {

@@ -2,15 +2,21 @@
 // captured is called again, with its step and its addresses. A graph does not run the host's part of it, of which
 // nothing is left to later steps (CarriedRows).
 #include "engine/native_rows.hpp"
+#include "engine/torch/code.hpp"
 #include "engine/torch/passes.hpp"
 #include "engine/torch/tensors.hpp"
 #include "network/parts/band_phases.hpp"
 #include "support/computed_graphs.hpp"
 #include "support/graph_text.hpp"
 
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -203,6 +209,29 @@ TEST(TorchReplays, TakeTheMemoryThatIsPlanned) {
             const int64_t planned = network::peak_of_bands(schedule, network::kOnednnPath, network::RowMemory::fixed);
             EXPECT_NEAR(static_cast<double>(peak_of_pass(subject, schedule)) / static_cast<double>(planned), 1, 0.02);
         }
+    }
+}
+
+TEST(CrashNoteDeathTest, IsOfItsOwnTimeOnly) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto after = [] {
+        std::optional<CrashNote> note(std::in_place, "blamed\n");
+        note.reset();
+        (void)std::fputs("after it\n", stderr);
+        std::abort();
+    };
+    EXPECT_EXIT(after(), testing::KilledBySignal(SIGABRT), testing::Not(testing::HasSubstr("blamed")));
+    const auto within = [] {
+        const CrashNote note("patchbench: blamed\n");
+        std::abort();
+    };
+    EXPECT_EXIT(within(), testing::KilledBySignal(SIGABRT), "patchbench: blamed");
+}
+
+TEST(TorchThreads, AreAsManyAsTheCallHas) {
+    for (const int threads : {3, 1, 2}) {
+        use_threads(threads);
+        EXPECT_EQ(at::get_num_threads(), threads);
     }
 }
 

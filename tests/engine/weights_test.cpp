@@ -293,6 +293,7 @@ TEST(Recognise, RefusesWhatIsNoKnownNetwork) {
     EXPECT_THROW((void)recognise_weights({}, "empty"), UsageError);
     EXPECT_THROW((void)recognise_weights({{"conv_list.999999999999.weight", {{1, 1, 1, 1}, {1}}}}, "lying"),
                  UsageError);
+    EXPECT_THROW((void)recognise_weights({{"in_conv.weight", {{int64_t{1} << 40, 3, 3, 3}, {}}}}, "lying"), UsageError);
 }
 
 /// The tensors of `network` with `prefix` before their keys, added to `tensors`.
@@ -358,6 +359,14 @@ TEST(Recognise, EndsOnAFileOfManyPrefixes) {
     EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x"); }), HasSubstr("no network that is known"));
 }
 
+TEST(Recognise, FindsTheNetworkAmongManySmallParts) {
+    const Weights weights = make_seeded_weights(kSmall.back(), 2);
+    StateDict tensors;
+    for (int i = 0; i < 100; ++i) tensors[numbered("a", i) + ".x"] = {{1}, {1}};
+    add_under("model.", weights, tensors);
+    expect_same_values(recognise_weights(tensors, "test"), weights);
+}
+
 TEST(Recognise, LeavesOutTheCountersOfATraining) {
     StateDict tensors;
     add_under("module.", make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 1), tensors);
@@ -412,7 +421,7 @@ TEST_F(WeightsFile, SaysItsDigestAndTheSigmaItWasTrainedFor) {
 
 TEST_F(WeightsFile, SaysTheHighestLevelOfItsTraining) {
     for (const auto& [range, most] : std::map<std::string, std::optional<double>>{
-             {"0 to 0.2", 0.2}, {"0.2", {}}, {"0 to 50", {}}, {"0 to x", {}}}) {
+             {"0 to 0.2", 0.2}, {"0.2", {}}, {"0 to 50", {}}, {"0 to x", {}}, {"0 to 0", {}}, {"0 to -1", {}}}) {
         save({{"sigma_range", range}});
         EXPECT_EQ(load_weights(file_, network::kind_of<network::DncnnShape>()).most_sigma, most) << range;
     }

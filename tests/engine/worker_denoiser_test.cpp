@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -436,6 +437,20 @@ TEST_F(Worker, LeavesNothingThatItStarted) {
         EXPECT_TRUE(ends_soon(process)) << victim;
         EXPECT_TRUE(ends_soon(started.other())) << victim;
     }
+}
+
+/// By two clocks, of which the rank's runs longer.
+TEST_F(Worker, SaysWhatTheHandOverTakes) {
+    const EngineOptions options = faulty("");
+    const auto denoiser = make_denoiser(small_weights(), options);
+    for (int call = 0; call < 3; ++call) (void)run(*denoiser, options);
+    const std::string remark = denoiser->remark();
+    double inner_ms = 0, outer_ms = 0;
+    ASSERT_EQ(std::sscanf(remark.c_str() + remark.find("a call took"),
+                          "a call took %lf ms by the clock of the process, %lf ms", &inner_ms, &outer_ms),
+              2)
+        << remark;
+    EXPECT_LT(inner_ms, outer_ms);
 }
 
 TEST_F(Worker, LeavesNoDescriptorOpen) {

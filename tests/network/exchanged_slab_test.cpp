@@ -119,6 +119,13 @@ TEST(ExchangedSlabs, SendOneRowOfEachMapThatA3x3ConvolutionReads) {
     EXPECT_EQ(ExchangedSlab(graph, alone).traffic().messages, 0);
 }
 
+// The map that is doubled has 256 channels at full extent; the last that travels has 32.
+TEST(ExchangedSlabs, SayTheLargestOfTheirMessages) {
+    const Graph graph = graph_of(UnetShape{.widths = {32, 256}});
+    const SlabShape middle{{64, 128}, {0, 64}, {128, 200}, {200, 64}};
+    EXPECT_EQ(ExchangedSlab(graph, middle).traffic().largest, 64 * 256 * 4);
+}
+
 TEST(ExchangedSlabs, SendTheOperandsOfAConcatenationThatHasNoMap) {
     const Graph graph = graph_of(UnetShape{.widths = {32, 64, 32}});
     const auto tiles = travelling_maps(graph), pixels = travelling_maps(graph, ComputedUnit::pixel);

@@ -82,6 +82,13 @@ TEST(FindCard, ShiftedOutput) {
     EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("shifted"), HasSubstr("5 px"))));
 }
 
+/// As a kernel of even size does.
+TEST(FindCard, ShiftByOnePixelIsSaid) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) { return in(c, y - 1, x - 1); });
+    EXPECT_EQ(found.card.halo, 1);
+    EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("shifted"), HasSubstr("1 px"))));
+}
+
 TEST(FindCard, EvenExtentsOnly) {
     const FoundCard found =
         find([](const Window& in, int64_t c, int64_t y, int64_t x) { return mean_of(in, c, 2, y, x); }, 2);
@@ -189,6 +196,13 @@ TEST(FindCard, RefusesWhatIsNoNetworkForImages) {
         return shape.h == 64 && shape.w == 64 ? TrialOutput{values, ""} : TrialOutput{{}, "64 px only"};
     };
     EXPECT_THAT(refusal_of(fixed), HasSubstr("dynamic height and width"));
+    for (const bool is_wide : {false, true}) {
+        const auto one_way = [=](const NetworkCard&, const std::vector<float>& values, const Shape& shape) {
+            const bool is_taken = is_wide ? shape.h <= shape.w : shape.w <= shape.h;
+            return is_taken ? TrialOutput{values, ""} : TrialOutput{{}, "longer in one way only"};
+        };
+        EXPECT_THAT(refusal_of(one_way), HasSubstr("dynamic height and width")) << is_wide;
+    }
 }
 
 TEST(NetworkCard, TextIsReadBack) {
@@ -200,8 +214,9 @@ TEST(NetworkCard, TextIsReadBack) {
 }
 
 TEST(NetworkCard, RefusesWrongValues) {
-    for (const char* text : {"channels 2", "alignment 0", "radius 3", "radius -1, halo 0",
-                             "alignment 8, radius 1, halo 4", "range 0", "sigma perhaps", "size 3", "channels"})
+    for (const char* text :
+         {"channels 2", "alignment 0", "radius 3", "radius -1, halo 0", "alignment 8, radius 1, halo 4",
+          "radius 1, halo 1048577", "range 0", "range inf", "range 1e30", "sigma perhaps", "size 3", "channels"})
         EXPECT_THROW((void)parse_network_card(text), UsageError) << text;
 }
 

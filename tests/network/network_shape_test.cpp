@@ -97,6 +97,19 @@ TEST(NetworkCards, FollowFromLayers) {
     EXPECT_EQ(facts.mac_per_pixel, 4 * 8 * 4 / 4.0 + 8 * 3 * 9);
 }
 
+TEST(NetworkCards, WithoutLayersAreWhatTheySay) {
+    NetworkCard card{.sigma = SigmaInput::input, .alignment = 8, .radius = 12, .halo = 16};
+    EXPECT_EQ(network_facts(card).alignment, 8);
+    EXPECT_EQ(network_facts(card).receptive_radius, 12);
+    EXPECT_EQ(network_facts(card).exact_halo, 16);
+    EXPECT_TRUE(network_facts(card).is_bounded);
+    EXPECT_TRUE(network_facts(card).takes_sigma) << "as a second input";
+    card.sigma = SigmaInput::none;
+    EXPECT_FALSE(network_facts(card).takes_sigma);
+    card.radius = card.halo = std::nullopt;
+    EXPECT_FALSE(network_facts(card).is_bounded);
+}
+
 TEST(NetworkCards, AreOfImages) {
     const auto graph = [](int64_t in, int64_t out, int64_t depth = 1) {
         GraphBuilder net;

@@ -1,5 +1,6 @@
 // What the steps of a forward call cost, against figures counted by hand.
 #include "network/graph_facts.hpp"
+#include "network/native_layout.hpp"
 
 #include "patchbench/network/network_facts.hpp"
 
@@ -55,6 +56,16 @@ TEST(StepCosts, AddUpToTheNetworksForAnyFusing) {
             EXPECT_EQ(flop, 2 * network_facts(network, 3).mac_per_pixel);
         }
     }
+}
+
+/// Winograd's method multiplies 36 times for 16 pixels of 9 taps, with small tiles 16 times for 4.
+TEST(NativeCosts, AreAQuarterWhereWinogradsMethodFits) {
+    const Graph graph = DncnnShape{.depth = 3, .width = 32}.graph();
+    const double ends = 2 * 9 * 2 * 3 * 32, middle = 2 * 9 * 32 * 32;
+    EXPECT_DOUBLE_EQ(native_flop_per_pixel(graph, {}), ends + middle / 4);
+    EXPECT_DOUBLE_EQ(native_flop_per_pixel(graph, {.tile = kSmallWinogradTile}), ends + middle * 4 / 9);
+    EXPECT_DOUBLE_EQ(winograd_share(graph), middle / (ends + middle));
+    EXPECT_EQ(winograd_share(DncnnShape{.depth = 3, .width = 8}.graph()), 0);
 }
 
 }  // namespace

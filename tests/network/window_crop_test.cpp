@@ -166,6 +166,14 @@ TEST(WindowCrop, WithinAnImageAChainCopiesNothingButTheInput) {
         << "with zeros beside each map";
 }
 
+TEST(WindowCrop, InPiecesPeaksWithTheLargestOfItsCores) {
+    const Graph graph = graph_of(DncnnShape{.depth = 5, .width = 32});
+    const Range large{8, 56}, small{0, 8};
+    const WindowCrop crop(graph, {64, 64}, {large, small}, {large, small}, kTorch);
+    EXPECT_EQ(crop.peak_bytes(2), crop.peak_bytes(rect_of(large, large), 2));
+    EXPECT_GT(crop.peak_bytes(2), crop.peak_bytes(rect_of(small, small), 2));
+}
+
 TEST(WindowCrop, AtTheBorderOfAnImageNeedsLess) {
     const Graph graph = graph_of(DncnnShape{.depth = 5, .width = 32});
     const WindowCrop crop(graph, {50, 50}, {{0, 32}, {8, 40}}, {{0, 32}, {8, 40}});
@@ -184,6 +192,9 @@ TEST(WindowCrop, HasRoomForAnyOfItsCoresAndForThoseOfAnother) {
     EXPECT_THROW((void)narrow.rows_of({16, 0, {32, 8}}), Error);
     EXPECT_THROW((void)narrow.columns_of({0, 16, {8, 32}}), Error);
     EXPECT_THROW(both.include(WindowCrop(graph, {64, 72}, {{0, 8}}, {{0, 8}})), Error);
+    const Graph other = graph_of(DncnnShape{.depth = 6, .width = 32});
+    EXPECT_THROW(both.include(WindowCrop(other, {64, 64}, {{0, 8}}, {{0, 8}})), Error);
+    EXPECT_THROW(both.include(WindowCrop(graph, {64, 64}, {{0, 8}}, {{0, 8}}, kTorch)), Error);
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ def trainer_files(torch, save):
           "log": collections.defaultdict(list, {"loss": [0.5, 0.25]})}, "net-settings")
     save(averaged.state_dict(), "average-swa")
     save({"params": net.state_dict(), "params_ema": average.state_dict()}, "average-basicsr")
+    save({"params": {**under("model.", net), **loss}, "params_ema": {**under("model.", average), **loss}}, "average-beside")
     save({"arch": "small", "state_dict": net.state_dict(), "state_dict_ema": average.state_dict()}, "average-timm")
     save({"model": net.state_dict(), "ema": {"model": average.state_dict(), "updates": 7}}, "average-nested")
     save({**beside, "state_dict": {**under("model.", net), **under("ema_model.", averaged), **loss}}, "average-lightning")
@@ -122,6 +123,18 @@ def write_big_endian(folder):
     (folder / "big_endian.legacy.pth").write_bytes(content)
 
 
+def write_odd_archives(folder):
+    """f32 as no torch.save writes it: compressed, and with one record twice."""
+    with zipfile.ZipFile(folder / "f32.zip.pth") as plain_file:
+        records = {name: plain_file.read(name) for name in plain_file.namelist()}
+    with zipfile.ZipFile(folder / "compressed.zip.pth", "w", zipfile.ZIP_DEFLATED) as compressed:
+        for name, content in records.items():
+            compressed.writestr(name, content)
+    with zipfile.ZipFile(folder / "twice.zip.pth", "w") as twice:
+        for name, content in [*records.items(), *records.items()]:
+            twice.writestr(name, content)
+
+
 def write_all(torch, folder):
     def save(weights, name):
         torch.save(weights, folder / f"{name}.zip.pth")
@@ -143,6 +156,7 @@ def write_all(torch, folder):
     save({"weight": ramp(torch, 1).expand(1000)}, "expanded")
     trainer_files(torch, save)
     write_big_endian(folder)
+    write_odd_archives(folder)
 
 
 def main():

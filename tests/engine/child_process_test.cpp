@@ -1,0 +1,85 @@
+// A process that this one starts, with the shell in the place of an engine.
+#include "engine/worker/child_process.hpp"
+
+#include "engine/worker/engine_places.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace pb::engine::worker_engine {
+namespace {
+
+constexpr double kPatienceS = 60;  // no end of a shell takes as long
+
+struct Ended {
+    std::string how, words;
+};
+
+Ended run(const std::string& script, const std::vector<int>& inherited = {}) {
+    ChildProcess process({"sh", "-c", script}, inherited);
+    while (!process.has_ended(0.01)) process.read_words();
+    return {process.how_it_ended(kPatienceS), process.last_words()};
+}
+
+TEST(ChildProcess, SaysHowItEnded) {
+    EXPECT_EQ(run("exit 0").how, "ended with exit code 0");
+    EXPECT_EQ(run("exit 3").how, "ended with exit code 3");
+    EXPECT_THAT(run("kill -9 $$").how, testing::StartsWith("was killed by signal 9"));
+    EXPECT_THROW(ChildProcess({"/nowhere/sh"}, {}), Error);
+}
+
+TEST(ChildProcess, SaysTheLastOfItsWordsOnOneLine) {
+    EXPECT_EQ(run("echo one; echo '  two' >&2").words, "one two");
+    const std::string words = run("i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i + 1)); done").words;
+    EXPECT_THAT(words, testing::StartsWith("..."));
+    EXPECT_THAT(words, testing::EndsWith(" 2998 2999"));
+    EXPECT_EQ(words.size(), 603U);
+}
+
+TEST(ChildProcess, HasTheDescriptorsThatItIsGivenAndNoOthers) {
+    std::array<int, 3> others{};  // which exec does not close
+    for (int& other : others) other = open("/dev/null", O_RDONLY);
+    const int given = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(given, 0);
+    const std::string listed =
+        "for f in /proc/$$/fd/*; do case $(readlink $f) in */comm) echo comm ${f##*/};; esac; done; "
+        "readlink /proc/$$/fd/0; [ -e /proc/$$/fd/4 ] && echo more";
+    EXPECT_EQ(run(listed, {given}).words, "comm 3 /dev/null");
+    for (const int other : others) close(other);
+    close(given);
+}
+
+/// As `launch/bundle_env.sh` leaves the environment of a bundle.
+TEST(ChildProcess, HasTheUsersLibraryPathAndNoPythonOfABundle) {
+    const std::string print = "echo ${LD_LIBRARY_PATH-none} ${PYTHONHOME-none} ${BUNDLE_OTHER-none}";
+    const char* const path = getenv("LD_LIBRARY_PATH");
+    const std::string former = path == nullptr ? "" : path;
+    setenv("LD_LIBRARY_PATH", "/usr/lib", 1);
+    setenv("PYTHONHOME", "/bundle/python", 1);
+    setenv("BUNDLE_OTHER", "kept", 1);
+    EXPECT_EQ(run(print).words, "/usr/lib none kept") << "no bundle";
+    setenv("PATCHBENCH_USER_LIBRARY_PATH", "/users/lib", 1);
+    EXPECT_EQ(run(print).words, "/users/lib none kept");
+    setenv("PATCHBENCH_USER_LIBRARY_PATH", "", 1);
+    EXPECT_EQ(run(print).words, "none none kept");
+    for (const char* name : {"PATCHBENCH_USER_LIBRARY_PATH", "PYTHONHOME", "BUNDLE_OTHER"}) unsetenv(name);
+    path == nullptr ? unsetenv("LD_LIBRARY_PATH") : setenv("LD_LIBRARY_PATH", former.c_str(), 1);
+}
+
+TEST(ChildProcess, OfTheEnginePythonNeedsAFile) {
+    EXPECT_THROW((void)worker_command(EngineKind::python, ""), UsageError);
+    EXPECT_EQ(worker_command(EngineKind::python, "mine.py").back(), "python:mine.py");
+}
+
+}  // namespace
+}  // namespace pb::engine::worker_engine
