@@ -152,6 +152,7 @@ std::vector<std::string> left_out(const Side& side, bool is_left_out(const Recor
     for (const auto* point : side.launches)
         if (is_left_out(*point)) ++counts[state_of(*point)];
     std::vector<std::string> all;
+    all.reserve(counts.size());
     for (const auto& [state, count] : counts)
         all.push_back(count == 1 ? fmt::format("a launch of {} is left out: {}", side.name, state)
                                  : fmt::format("{} launches of {} are left out: {}", count, side.name, state));
