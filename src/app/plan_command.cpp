@@ -31,9 +31,9 @@ struct PlanArguments {
 /// The results of the last run into the study's own folder, of one start or of launches, as far as they are there.
 std::vector<fs::path> own_files(const fs::path& folder) {
     if (fs::exists(folder / report::kResultsName)) return {folder / report::kResultsName};
-    std::vector<fs::path> files;
-    for (const auto& launch : report::launch_folders_in(folder))
-        if (fs::exists(launch / report::kResultsName)) files.push_back(launch / report::kResultsName);
+    if (!fs::is_directory(folder)) return {};
+    std::vector<fs::path> files = report::launches_in(folder);
+    std::erase_if(files, [](const fs::path& file) { return !fs::exists(file); });
     return files;
 }
 

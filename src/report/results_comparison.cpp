@@ -169,10 +169,8 @@ void add_left_out(const Side& side, size_t num_launches, std::vector<std::string
                                       num_launches, side.name));
 }
 
-/// Says what NEW lost: all figures, or those of launches that broke where no launch of OLD did. "": nothing.
-std::string what_is_lost(const Match& match, const std::string& missing) {
-    if (times_of(match.before).empty()) return "";
-    if (times_of(match.after).empty()) return missing;
+/// Describes the launches of NEW that broke, if no launch of OLD did.
+std::string newly_broken(const Match& match) {
     if (!left_out(match.before, is_broken).empty()) return "";
     return fmt::format("{}", fmt::join(left_out(match.after, is_broken), "; "));
 }
@@ -217,7 +215,7 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
     point.new_s = typical_of(after);
     if (before.empty()) point.missing = why_missing(&Match::before, &Match::after, match, all);
     if (after.empty()) add_item(point.missing, why_missing(&Match::after, &Match::before, match, all));
-    point.lost = what_is_lost(match, point.missing);
+    if (!before.empty()) point.lost = after.empty() ? point.missing : newly_broken(match);
     if (point.missing.empty()) point.comparison = measure::compare_times(before, after);
     add_left_out(match.before, results.num_old, point.remarks);
     add_left_out(match.after, results.num_new, point.remarks);

@@ -37,6 +37,11 @@ std::string message_of(const std::string& header, const std::string& tensors) {
     return message_of(with_length(header, tensors, header.size()));
 }
 
+StateDict loaded(const std::string& header, const std::string& tensors) {
+    test::write_bytes(scratch(), with_length(header, tensors, header.size()));
+    return load_state_dict(scratch());
+}
+
 TEST(Safetensors, AreReadBackAsTheyWereWritten) {
     const StateDict tensors{
         {"a.weight", {{2, 1, 3}, {1, -2, 3.5f, 4, 1e-40f, -0.0f}}}, {"b", {{}, {7}}}, {"empty", {{0, 3}, {}}}};
@@ -64,8 +69,7 @@ TEST(Safetensors, WidenEveryElementType) {
                                R"("c":{"dtype":"I8","shape":[1],"data_offsets":[14,15]}})";
     // -2; 1, the smallest subnormal, -65504, infinity; -1.5; -3
     const std::string values("\xfe\xff\xff\xff\x00\x3c\x01\x00\xff\xfb\x00\x7c\xc0\xbf\xfd", 15);
-    test::write_bytes(scratch(), with_length(header, values, header.size()));
-    const StateDict tensors = load_state_dict(scratch());
+    const StateDict tensors = loaded(header, values);
     EXPECT_EQ(tensors.at("i").values[0], -2.0f);
     EXPECT_EQ(tensors.at("h").values, (std::vector<float>{1.0f, 0x1p-24f, -65504.0f, INFINITY}));
     EXPECT_EQ(tensors.at("b").values[0], -1.5f);
@@ -79,8 +83,7 @@ TEST(Safetensors, WidenOtherIntegers) {
                                R"("t":{"dtype":"BOOL","shape":[2],"data_offsets":[14,16]}})";
     // 2^33; -2, 258; 255, 1; true, false
     const std::string values("\x00\x00\x00\x00\x02\x00\x00\x00\xfe\xff\x02\x01\xff\x01\x01\x00", 16);
-    test::write_bytes(scratch(), with_length(header, values, header.size()));
-    const StateDict tensors = load_state_dict(scratch());
+    const StateDict tensors = loaded(header, values);
     EXPECT_EQ(tensors.at("l").values, std::vector<float>{0x1p33f});
     EXPECT_EQ(tensors.at("s").values, (std::vector<float>{-2, 258}));
     EXPECT_EQ(tensors.at("u").values, (std::vector<float>{255, 1}));
