@@ -1,8 +1,8 @@
 #include "report/results_comparison.hpp"
 
 #include "base/text.hpp"
-#include "config/text.hpp"
 #include "report/environment_differences.hpp"
+#include "report/results/setting_texts.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
@@ -78,35 +78,16 @@ struct Difference {
     std::string key, here, there;
 };
 
-using Texts = std::vector<std::pair<std::string, std::string>>;  // the same keys in the same order
-
-std::vector<Difference> differences(const Texts& here, const Texts& there) {
+std::vector<Difference> differences(const SettingTexts& here, const SettingTexts& there) {
     std::vector<Difference> all;
     for (size_t i = 0; i < here.size(); ++i)
         if (here[i].second != there[i].second) all.push_back({here[i].first, here[i].second, there[i].second});
     return all;
 }
 
-/// Returns a visitor that collects the fields it is given.
-auto into(Texts& texts) {
-    return [&texts](const config::FieldName& field, const auto& value) {
-        texts.emplace_back(field.key, config::format_setting(value));
-    };
-}
-
-/// Returns the settings that decide what is measured. Points that differ in them are not compared.
-Texts work_of(const RecordedPoint& recorded) {
-    config::PointSettings settings = recorded.trace.point.settings;
-    settings.ranks.count = recorded.trace.point.num_ranks;
-    Texts texts;
-    config::work_fields(std::as_const(settings), into(texts));
-    return texts;
-}
-
 /// Returns how the point was measured, and the checksums of its weights and image.
-Texts protocol_of(const RecordedPoint& point) {
-    Texts texts;
-    config::protocol_fields(point.trace.point.settings.protocol, into(texts));
+SettingTexts protocol_of(const RecordedPoint& point) {
+    SettingTexts texts = protocol_texts(point);
     texts.emplace_back("weights", point.trace.weights_sha256);
     texts.emplace_back("image", point.trace.image_sha256);
     return texts;
@@ -115,7 +96,7 @@ Texts protocol_of(const RecordedPoint& point) {
 /// Says which settings of `there` differ from `here`: "ranks = 2, not 1".
 std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
     std::vector<std::string> all;
-    for (const auto& [key, mine, its] : differences(work_of(here), work_of(there)))
+    for (const auto& [key, mine, its] : differences(work_texts(here), work_texts(there)))
         all.push_back(fmt::format("{} = {}, not {}", key, its, mine));
     return fmt::format("{}", fmt::join(all, "; "));
 }

@@ -80,6 +80,40 @@ TEST(Exports, OfSeveralFilesNameThemAndTellEqualNamesApart) {
     EXPECT_EQ(exported("bmf", {files[0], files[0]}).size(), 2u) << "one file, named twice";
 }
 
+record::PointTrace with_threads(int64_t index, int64_t threads) {
+    record::PointTrace trace = three_rank_trace();
+    trace.point.index = index;
+    trace.point.settings.threads.count = threads;
+    return trace;
+}
+
+std::map<std::string, double> times_of(const Files& files) {
+    const Parsed bmf = exported("bmf", files);
+    std::map<std::string, double> times;
+    for (const auto& [name, measures] : bmf.items()) times[name] = measures["pipeline_s"]["value"];
+    return times;
+}
+
+TEST(Exports, NamePointsByTheirSettingsWhereverTheyStand) {
+    record::PointTrace slow = with_threads(1, 2);
+    for (auto& seconds : slow.wall_s) seconds *= 2;
+    record::PointTrace other = with_threads(2, 2);
+    other.point.num_ranks = 2;
+    const std::string one = std::string(kLabel) + "/threads=1", two = std::string(kLabel) + "/threads=2";
+    const auto times = times_of({results_of({with_threads(0, 1), slow})});
+    ASSERT_THAT(times, ElementsAre(testing::Key(one), testing::Key(two)));
+    EXPECT_EQ(times.at(two), 2 * times.at(one));
+    EXPECT_EQ(times_of({results_of({slow, with_threads(0, 1)})}), times);
+    EXPECT_THAT(
+        times_of({results_of({slow, with_threads(0, 1), other})}),
+        ElementsAre(testing::Key(one + "/ranks=3"), testing::Key(two + "/ranks=2"), testing::Key(two + "/ranks=3")));
+}
+
+TEST(Exports, NumberPointsWithTheSameSettingsFromTheSecondOn) {
+    EXPECT_THAT(times_of({results_of({with_threads(0, 1), with_threads(5, 1)})}),
+                ElementsAre(testing::Key(kLabel), testing::Key(std::string(kLabel) + "#2")));
+}
+
 TEST(Bmf, HasTheHeadlinesAndTheIntervalOfTheTime) {
     const Parsed point = exported("bmf", {results_of({three_rank_trace()})})[kLabel];
     EXPECT_EQ(point["pipeline_s"], Parsed::parse(R"({"value":2.25,"lower_value":2.0,"upper_value":2.7})"));

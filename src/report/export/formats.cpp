@@ -32,7 +32,7 @@ const ExportFormat& find_export_format(std::string_view name) {
 
 std::vector<std::string> left_out_of_exports(std::span<const ResultsFile> files) {
     std::vector<std::string> all;
-    for (const auto& point : named_points(files)) {
+    for (const auto& point : tracked_points(files)) {
         if (is_valid(point)) continue;
         const auto& summary = point.summary();
         const bool measured = summary.status == record::PointStatus::ok;

@@ -85,7 +85,7 @@ record::Json context(std::span<const ResultsFile> files) {
     const record::Environment& environment = files.front().environment();
     const auto& ranks = environment.topology.ranks;
     record::Json left_out = record::Json::array();
-    for (const auto& point : named_points(files))
+    for (const auto& point : tracked_points(files))
         if (!is_valid(point)) left_out.push_back(point.name());
     return {{"date", environment.started_at},
             {"host_name", ranks.empty() ? "" : ranks.front().host},

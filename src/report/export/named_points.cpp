@@ -1,10 +1,12 @@
 #include "report/export/named_points.hpp"
 
+#include "report/results/setting_texts.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace pb::report {
@@ -29,6 +31,39 @@ std::string joined(const std::vector<std::string>& words, size_t depth) {
     std::string name = words.front();
     for (size_t i = 1; i < std::min(depth, words.size()); ++i) name.insert(0, words[i] + "/");
     return name;
+}
+
+/// Joins `label` and those of `mine` in which a point of `alike` differs: "dncnn-p256/threads=2/ranks=1".
+std::string with_differing(const std::string& label, const SettingTexts& mine, const std::vector<SettingTexts>& alike) {
+    std::string name = label;
+    for (size_t i = 0; i < mine.size(); ++i)
+        if (std::ranges::any_of(alike, [&](const auto& other) { return other[i] != mine[i]; }))
+            name += fmt::format("/{}={}", mine[i].first, mine[i].second);
+    return name;
+}
+
+/// Names the points of one file by what they measure. Points with the same settings get numbers from the second on.
+void name_by_settings(std::vector<NamedPoint>& points) {
+    std::map<std::string, std::vector<SettingTexts>> alike;
+    for (const auto& point : points) alike[point.summary().label].push_back(work_texts(*point.recorded));
+    std::map<std::string, int> times;
+    for (auto& point : points) {
+        const std::string& label = point.summary().label;
+        point.label = with_differing(label, work_texts(*point.recorded), alike.at(label));
+        if (const int number = ++times[point.label]; number > 1) point.label += fmt::format("#{}", number);
+    }
+}
+
+template <class PointsOf>
+std::vector<NamedPoint> of_all(std::span<const ResultsFile> files, PointsOf points_of) {
+    const auto sources = source_names(files);
+    std::vector<NamedPoint> all;
+    for (size_t i = 0; i < files.size(); ++i)
+        for (auto& point : points_of(files[i])) {
+            if (files.size() > 1) point.source = sources[i];
+            all.push_back(std::move(point));
+        }
+    return all;
 }
 
 }  // namespace
@@ -72,14 +107,15 @@ std::vector<NamedPoint> named_points(const ResultsFile& file) {
 }
 
 std::vector<NamedPoint> named_points(std::span<const ResultsFile> files) {
-    const auto sources = source_names(files);
-    std::vector<NamedPoint> all;
-    for (size_t i = 0; i < files.size(); ++i)
-        for (auto& point : named_points(files[i])) {
-            if (files.size() > 1) point.source = sources[i];
-            all.push_back(std::move(point));
-        }
-    return all;
+    return of_all(files, [](const ResultsFile& file) { return named_points(file); });
+}
+
+std::vector<NamedPoint> tracked_points(std::span<const ResultsFile> files) {
+    return of_all(files, [](const ResultsFile& file) {
+        auto points = named_points(file);
+        name_by_settings(points);
+        return points;
+    });
 }
 
 bool is_valid(const NamedPoint& point) {
@@ -87,7 +123,7 @@ bool is_valid(const NamedPoint& point) {
 }
 
 std::vector<NamedPoint> valid_points(std::span<const ResultsFile> files) {
-    auto points = named_points(files);
+    auto points = tracked_points(files);
     std::erase_if(points, [](const NamedPoint& point) { return !is_valid(point); });
     return points;
 }

@@ -28,10 +28,15 @@ struct NamedPoint {
 [[nodiscard]] std::vector<NamedPoint> named_points(const ResultsFile& file);
 [[nodiscard]] std::vector<NamedPoint> named_points(std::span<const ResultsFile> files);
 
+/// Returns all points with names for programs that match points by name: one name means one set of settings, wherever
+/// the point stands in its study. Labels that several points of a file share are followed by the settings in which
+/// these differ ("dncnn-p256-h20-b4-fp32/threads=2").
+[[nodiscard]] std::vector<NamedPoint> tracked_points(std::span<const ResultsFile> files);
+
 /// True when the point was measured and is VALID, so its figures may be compared.
 [[nodiscard]] bool is_valid(const NamedPoint& point);
 
-/// Returns the points for which is_valid() holds. Only these go to programs that track and compare figures.
+/// Returns the tracked points for which is_valid() holds. Only these go to programs that compare figures.
 [[nodiscard]] std::vector<NamedPoint> valid_points(std::span<const ResultsFile> files);
 
 /// Returns one name for each file: its own name, or that of its folder for results.jsonl. Equal names get the folders

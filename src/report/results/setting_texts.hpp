@@ -1,0 +1,22 @@
+// Gives the settings of a recorded point as text, to tell points apart.
+#pragma once
+
+#include "report/results/results_file.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pb::report {
+
+using SettingTexts =
+    std::vector<std::pair<std::string, std::string>>;  // key and value; the same keys in the same order
+
+/// Returns the settings that decide what is measured, among them the number of ranks. Points that differ in them are
+/// not compared.
+[[nodiscard]] SettingTexts work_texts(const RecordedPoint& point);
+
+/// Returns the settings that decide how it is measured.
+[[nodiscard]] SettingTexts protocol_texts(const RecordedPoint& point);
+
+}  // namespace pb::report
