@@ -193,6 +193,14 @@ TEST_F(Onnx, SaysWhatTheNetworkTakes) {
     EXPECT_FALSE(metadata.contains("sigma_train"));
 }
 
+TEST_F(Onnx, KeepsTheRangeOfTheTraining) {
+    Weights weights = make_seeded_weights(kSmallDrunet, 5);
+    weights.most_sigma = 0.2;
+    EXPECT_EQ(load(exported(weights), network::kind_of<network::DrunetShape>()).most_sigma, 0.2);
+    weights.most_sigma.reset();
+    EXPECT_EQ(load(exported(weights), network::kind_of<network::DrunetShape>()).most_sigma, std::nullopt);
+}
+
 TEST_F(Onnx, KeepsTheSigmaOfTheTraining) {
     Weights weights = make_seeded_weights(kSmallDncnn, 5);
     weights.trained_sigma = 25.0 / 255;

@@ -160,7 +160,7 @@ Weights brought_network(const std::filesystem::path& file, const network::Networ
     }
     const onnx::ModelProto model = parse_model(file);
     weights.sha256 = digest_of(files_of(model, file));
-    weights.trained_sigma = trained_sigma(metadata_of(model), file.string());
+    take_training_noise(metadata_of(model), weights);
     if (card.layers) weights.convolutions = convolutions_in(file, *card.layers);
     return weights;
 }

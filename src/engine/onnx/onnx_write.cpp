@@ -1,5 +1,6 @@
 #include "base/atomic_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
+#include "engine/weights/noise_metadata.hpp"
 #include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
 
@@ -176,7 +177,7 @@ std::string to_onnx(const Weights& weights) {
     add_metadata(model, "input", describe_input(graph));
     add_metadata(model, "extents", fmt::format("multiples of {}", multiple));
     add_metadata(model, "weights_sha256", weights.sha256);
-    if (weights.trained_sigma) add_metadata(model, "sigma_train", fmt::format("{}", *weights.trained_sigma));
+    for (const auto& [key, value] : training_noise_of(weights)) add_metadata(model, key, value);
     std::string bytes = model.SerializeAsString();
     if (bytes.empty()) throw Error("onnx: the model could not be serialised; is it larger than 2 GB?");
     return bytes;

@@ -6,11 +6,17 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <string_view>
 
 namespace pb::engine {
 
 namespace {
+
+constexpr const char* kRange = "sigma_range";
+constexpr std::string_view kTo = " to ";
 
 double parse_trained_sigma(const std::string& text, const std::string& where) {
     double sigma = 0;
@@ -19,8 +25,6 @@ double parse_trained_sigma(const std::string& text, const std::string& where) {
                          " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
     return sigma;
 }
-
-}  // namespace
 
 std::optional<double> trained_sigma(const Metadata& metadata, const std::string& source) {
     std::optional<double> known;
@@ -38,13 +42,26 @@ std::optional<double> trained_sigma(const Metadata& metadata, const std::string&
 }
 
 std::optional<double> most_sigma(const Metadata& metadata) {
-    constexpr std::string_view kTo = " to ";
-    const auto found = metadata.find("sigma_range");
+    const auto found = metadata.find(kRange);
     const size_t at = found == metadata.end() ? std::string::npos : found->second.find(kTo);
     if (at == std::string::npos) return std::nullopt;
     double sigma = 0;
     const bool is_number = read_number(std::string_view(found->second).substr(at + kTo.size()), sigma);
     return is_number && sigma > 0 && sigma <= 1 ? std::optional(sigma) : std::nullopt;
+}
+
+}  // namespace
+
+void take_training_noise(const Metadata& metadata, Weights& weights) {
+    weights.trained_sigma = trained_sigma(metadata, weights.source);
+    weights.most_sigma = most_sigma(metadata);
+}
+
+Metadata training_noise_of(const Weights& weights) {
+    Metadata metadata;
+    if (weights.trained_sigma) metadata["sigma_train"] = fmt::format("{}", *weights.trained_sigma);
+    if (weights.most_sigma) metadata[kRange] = fmt::format("0{}{}", kTo, *weights.most_sigma);
+    return metadata;
 }
 
 }  // namespace pb::engine

@@ -25,7 +25,7 @@ Weights recognise_file(const std::filesystem::path& file, network::NetworkKind e
     if (is_onnx(bytes) && !is_safetensors(bytes)) {
         const OnnxNetwork network = read_onnx(bytes, name);
         Weights weights = recognise_network(network, name, expected);
-        weights.trained_sigma = trained_sigma(network.metadata, name);
+        take_training_noise(network.metadata, weights);
         return weights;
     }
     const Checkpoint checkpoint = read_checkpoint(bytes, name);
@@ -33,8 +33,7 @@ Weights recognise_file(const std::filesystem::path& file, network::NetworkKind e
         recognise_weights(checkpoint.tensors, checkpoint.note.empty() ? name : name + " (" + checkpoint.note + ")");
     weights.source = name;
     if (!checkpoint.note.empty()) weights.note = checkpoint.note + (weights.note.empty() ? "" : "; ") + weights.note;
-    weights.trained_sigma = trained_sigma(checkpoint.metadata, name);
-    weights.most_sigma = most_sigma(checkpoint.metadata);
+    take_training_noise(checkpoint.metadata, weights);
     return weights;
 }
 
