@@ -44,6 +44,12 @@ def flat(settings, prefix=''):
 
 
 class Bench(program.ProgramTest):
+    def test_a_file_has_the_size_that_it_has(self):
+        photo = self.write('photo.png', program.png(48, 40))
+        result = run('bench', '--network', 'dncnn', *SMALL[:-4], '--image', photo, '--out', self.folder / 'out')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertNotIn('no effect', result.stdout)
+
     def test_measures_the_product_of_its_lists_on_one_and_two_ranks(self):
         for ranks in (0, 2):
             out = self.folder / f'out{ranks}'
@@ -149,6 +155,10 @@ class Settings(program.ProgramTest):
             self.assertTrue(setting['meaning'] and setting['values'], setting)
             self.assertIn(setting['group'], ('work', 'protocol', 'study'))
 
+    def test_a_word_is_found_anywhere_in_a_name(self):
+        keys = [setting['key'] for setting in json.loads(run('settings', '--json', 'sigma', 'path').stdout)]
+        self.assertEqual(keys, ['sigma', 'trained_sigma', 'image.path', 'image.noise_sigma'])
+
     def test_table_and_markdown_have_a_row_for_each(self):
         keys = [setting['key'] for setting in json.loads(run('settings', '--json').stdout)]
         for arguments, row in (((), r'(?m)^{}  '), (('--markdown',), r'(?m)^\| {} \| ')):
@@ -156,6 +166,16 @@ class Settings(program.ProgramTest):
             for key in keys:
                 self.assertRegex(text, row.format(key.replace('.', r'\.')))
         self.assert_refused(run('settings', '--json', '--markdown'), 2, '--json', '--markdown')
+
+
+class Networks(program.ProgramTest):
+    def test_weights_without_a_file_are_not_here(self):
+        for card in (program.REPOSITORY / 'models').glob('*.yaml'):
+            self.write(card.name, card.read_bytes())
+        dncnn = self.folder / 'dncnn.yaml'
+        dncnn.write_text(dncnn.read_text() + '  - {name: elsewhere, channels: 1}\n')
+        text = run('networks', env={**os.environ, 'PATCHBENCH_MODELS': str(self.folder)}).stdout
+        self.assertRegex(text, r'(?m)^  dncnn +elsewhere +gray .* not here$')
 
 
 class Length(program.ProgramTest):
@@ -178,6 +198,34 @@ class Length(program.ProgramTest):
         self.assertEqual(verbose.count('Ranks of '), 36)
         self.assertEqual(sum(line.startswith('FOM ') and '.patches_per_s ' in line for line in verbose.splitlines()), 36)
         self.assertGreater(len(verbose.split('\n\n')[0].splitlines()), 36, 'the whole plan')
+
+    def test_images_of_a_long_study_are_counted(self):
+        """Those that are written: simulated points write what the devices pass on, and only where that is the output."""
+        study = self.write('images.yaml', """
+engine: timed
+timed.per_window_s: 0
+device: cpu
+patch: 32
+halo: 8
+batch: [1, 2, 3, 4, 5]
+output: [memory, file]
+warmup.reps: 0
+stop: {min_reps: 1, max_time_s: 0}
+image: {height: 64, width: 64}
+""")
+        result = run('run', study, '--out', self.folder / 'out')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual(len(list((self.folder / 'out').glob('*.tif'))), 5)
+        self.assertIn(f'images:  5 in {self.folder}/out\n', result.stdout)
+
+    def test_an_estimate_says_which_ranks_it_is_of(self):
+        settings = 'device: cpu\nweights: seed:1\nbounds: off\npatch: 32\nhalo: 8\nimage: {height: 64, width: 64}\n'
+        study = self.write('timed.yaml', settings + 'stop: {min_reps: 1, max_reps: 1}\n')
+        for ranks, out in ((0, 'one'), (2, 'two')):
+            self.assertEqual(run('run', study, '--out', self.folder / out, ranks=ranks).returncode, 0)
+        text = run('plan', study, '--from', 'one', '--from', 'two', cwd=self.folder).stdout
+        self.assertRegex(text, r'(?m)^Time: .* of 2 point\(s\) of one/results\.jsonl and 1 more: .* ran on 1 to 2 rank')
+        self.assertNotIn(' ran on ', run('plan', study, '--from', 'one', cwd=self.folder).stdout)
 
     def test_plan_estimates_the_time_from_earlier_results(self):
         settings = 'device: cpu\nweights: seed:1\nbounds: off\npatch: 32\nhalo: 8\nimage: {height: 64, width: 64}\n'

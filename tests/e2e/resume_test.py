@@ -58,6 +58,10 @@ class ResumeTest(program.ProgramTest):
         return sorted((line['index'], line['key'], line['label'], line['status'], line['verification']['outcome'])
                       for line in self.points())
 
+    def labels(self, text):
+        """Of the measured points, as the FOM lines name them."""
+        return [line.split()[1] for line in text.splitlines() if line.startswith('FOM') and '.patches_per_s' in line]
+
     def undisturbed(self):
         """As if STUDY had been run into `out`: it is run once, the others get copies."""
         if ResumeTest.reference is None:
@@ -108,6 +112,7 @@ class Killed(ResumeTest):
 
     def test_tables_cover_old_and_new_points_in_the_order_of_the_plan(self):
         self.undisturbed()
+        labels = self.labels((self.out / 'figures.txt').read_text())
         text = self.file.read_text().splitlines(keepends=True)
         for lost in (5, 2):  # a later and an earlier point: what is left is no head of the plan
             del text[lost]
@@ -115,9 +120,8 @@ class Killed(ResumeTest):
         result = self.go('--resume', ranks=0)
         self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
         self.assertIn('resumed: 5 of 7', result.stderr)
-        foms = [line.split()[1] for line in result.stdout.splitlines()
-                if line.startswith('FOM') and '.patches_per_s' in line]
-        self.assertEqual(len(foms), 6)
+        self.assertEqual(len(labels), 6)
+        self.assertEqual(self.labels(result.stdout), labels)
         rows = (self.out / 'results.csv').read_text().splitlines()[1:]
         self.assertEqual([int(row.split(',')[1]) for row in rows], list(range(7)))
         self.assertEqual([line['type'] for line in self.lines()].count('resume'), 1)
@@ -174,6 +178,8 @@ class Changed(ResumeTest):
         self.assertIn('RESULT: INVALID', result.stdout)
         self.assertIn('(git_sha', result.stdout)
         self.assertEqual(len(self.points()), 7)
+        again = self.go('--resume')
+        self.assertIn('resumed: 7 of 7', again.stderr, 'it goes on with the last session, whose environment is this one')
 
     def test_strict_judges_all_sessions(self):
         """Every point is right, and they do not belong together."""

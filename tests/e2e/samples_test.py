@@ -1,6 +1,7 @@
 """patchbench denoise with samples that are not in [0,1]: other units, other types, no data, more bands."""
 import json
 import math
+import os
 import random
 import struct
 
@@ -25,6 +26,15 @@ def values_of(content, descr):
     assert f"'{descr}'".encode() in content[:128], content[:128]
     body = content[128:]
     return list(struct.unpack(f'<{len(body) // struct.calcsize(CODES[descr])}{CODES[descr]}', body))
+
+
+def tag_of(content, number):
+    """The first value of a tag of 16 bits in a TIFF, not a BigTIFF, of this machine's byte order."""
+    assert content[:4] == b'II*\0', content[:4]
+    at, = struct.unpack_from('<I', content, 4)
+    count, = struct.unpack_from('<H', content, at)
+    entries = (struct.unpack_from('<HHIH', content, at + 2 + 12 * i) for i in range(count))
+    return next(value for tag, _, _, value in entries if tag == number)
 
 
 def scene(channels=3, edge=EDGE):
@@ -362,6 +372,22 @@ class Bands(Samples):
         self.denoise('in.npy', 'out.tif', '--sigma', '0.02', '--bands', '1', *GRAY)
         again = self.denoise('out.npy', 'again.npy', '--sigma', '0.02', '--bands', '1', *GRAY)[0]
         self.assertEqual(self.denoise('out.tif', 'twice.npy', '--sigma', '0.02', '--bands', '1', *GRAY)[0], again)
+
+    def test_bands_are_compressed_as_asked_for(self):
+        self.write_bands(range(1, 8))
+        bands = ('--sigma', '0.02', '--bands', '1', *GRAY)
+        self.denoise('in.npy', 'tiles.tif', *bands, '--compress', 'lzw')
+        for how, compression in (((), 5), (('--compress', 'none'), 1)):
+            content, _ = self.denoise('tiles.tif', 'out.tif', *bands, *how)
+            self.assertEqual(tag_of(content, 259), compression, how)
+
+    def test_nothing_is_written_where_one_group_of_bands_is_wrong(self):
+        self.write_bands(range(1, 8))
+        out = self.folder / 'out.npy'
+        result = run('denoise', self.folder / 'in.npy', out, *FAST[:-1], 'all', '--sigma', '0.02',
+                     env={**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1'})
+        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        self.assertFalse(out.exists(), 'the first of three groups')
 
     def test_a_fourth_band_is_no_alpha_where_bands_are_asked_for(self):
         self.write_bands((1, 2, 3, 4))

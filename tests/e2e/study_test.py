@@ -320,6 +320,9 @@ class Refusals(program.ProgramTest):
         self.assert_refused(run('run', study, cwd=self.folder), 2, 'none.png')
         study = self.write('b.yaml', 'weights: none.pth\nimage: {height: 64, width: 64}\n')
         self.assert_refused(run('run', study, cwd=self.folder, ranks=2), 2, 'none.pth')
+        study = self.write('late.yaml', 'weights: [seed:1, none.pth]\nimage: {height: 64, width: 64}\n')
+        self.assert_refused(run('run', study, '--out', self.folder / 'late'), 2, 'none.pth')
+        self.assertFalse((self.folder / 'late').exists(), 'before anything is measured')
 
     def test_cuda_without_a_gpu_says_why(self):
         if 'cuda:0' in run('check').stdout:

@@ -41,7 +41,9 @@ class Tune(program.ProgramTest):
 
     def tune(self, *options, ranks=0):
         image = self.image.parent / '..' / self.folder.name / self.image.name
-        return run('tune', image, *QUICK, '--output', self.output, *options, ranks=ranks, env=ALONE)
+        self.cache = self.folder / 'cache'
+        return run('tune', image, *QUICK, '--output', self.output, *options, ranks=ranks,
+                   env={**ALONE, 'PATCHBENCH_CACHE': str(self.cache)})
 
     def test_writes_settings_that_run_and_denoise_take(self):
         for ranks in (0, 2):
@@ -53,6 +55,7 @@ class Tune(program.ProgramTest):
             if 'avx512_bf16' in Path('/proc/cpuinfo').read_text():
                 families.add(('native', 'bf16'))
             self.assertEqual({tuple(row[:2]) for row in rows}, families)
+            self.assertFalse(self.cache.exists(), '--no-cache')
             carried = {(row[2], row[5]) for row in rows if row[0] == 'native' and row[3] == 'carried'}
             self.assertEqual(carried, {('64', 'all'), ('128', 'all')} | ({('64', '1')} if ranks == 2 else set()))
             for engine in ('native', 'torch'):  # the exact halo, and a smaller one that was searched

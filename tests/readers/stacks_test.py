@@ -204,6 +204,36 @@ class Stacks(ReadersTest):
         ours = [float(value) for value in result.stdout.split('range ')[1].split(',')[0].split(':')]
         numpy.testing.assert_allclose(ours, (low, high), rtol=0.05)
 
+    def test_its_noise_is_told_from_the_least_to_the_most(self):
+        planes = scene(3, 70, 60)
+        planes = numpy.stack([planes[0] // 64, planes[1] // 4, planes[2] // 8])
+        tifffile.imwrite(self.file, planes, photometric='minisblack', metadata=None)
+        arguments = ('--range', '0:20000', '--halo', '8', '--patch', '48', '--device', 'cpu', '--network', 'drunet', *GRAY[2:])
+
+        def said(*more):
+            result = subprocess.run([PROGRAM, 'denoise', self.file, self.out, *arguments, *more], capture_output=True, text=True, timeout=200)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            return result.stdout
+        levels = [re.search(r'\((\S+) of it\)', said('--pages', str(page)))[1] for page in range(3)]
+        self.assertEqual(max(levels, key=float), levels[1])
+        self.assertIn(f'of all pages {levels[0]} to {levels[1]}', said())
+
+    def test_its_rate_is_that_of_all_pages(self):
+        tifffile.imwrite(self.file, scene(8, 140, 120), photometric='minisblack', metadata=None)
+        said = denoise(self.file, self.out, *GRAY, ranks=1)
+        seconds, rate = (float(number) for number in re.search(r': (\S+) s, (\S+) Mpx/s', said).groups())
+        pixels = 8 * 140 * 120 / 1e6  # the seconds are rounded to hundredths
+        self.assertGreaterEqual((seconds + 0.005) * rate, 0.99 * pixels)
+        self.assertLessEqual((seconds - 0.005) * rate, 1.01 * pixels)
+
+    def test_the_largest_of_its_seams_is_told(self):
+        planes = scene(3, 70, 60)
+        planes = numpy.stack([planes[0] // 4, planes[1], planes[2] // 2])
+        tifffile.imwrite(self.file, planes, photometric='minisblack', metadata=None)
+        said = subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--halo', 'none', '--patch', '32', '--batch', '1', '--sigma', '0.1', '--verify', '1',
+                               '--device', 'cpu', *GRAY], capture_output=True, text=True, timeout=200).stdout
+        self.assertIn('note: page 1: seams show', said)
+
     def test_pages_that_cannot_be_one_stack(self):
         with tifffile.TiffWriter(self.file) as tiff:
             for extent in ((70, 60), (70, 60), (60, 70)):
