@@ -99,5 +99,33 @@ TEST(Jpeg, AFileCutShortIsAnErrorNotGray) {
     EXPECT_THAT(test::refusal_of(folder / "a.jpg"), HasSubstr("truncated"));
 }
 
+ImageMetadata with_resolution(double per_m) {
+    ImageMetadata metadata;
+    metadata.x_resolution_per_m = metadata.y_resolution_per_m = per_m;
+    return metadata;
+}
+
+TEST(Jpeg, AResolutionThatOneUnitCannotHoldIsKeptInTheOther) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({8, 8}, 1, DType::u8);
+    for (const double per_m : {4e6, 6553500.0, 100.0, 50.0}) {  // 4e6: pixels of 0.25 um, 101600 dots per inch
+        const ImageMetadata metadata = with_resolution(per_m);
+        save_image({image.view(), {}, &metadata}, folder / "a.jpg");
+        EXPECT_NEAR(open_image(folder / "a.jpg")->metadata().x_resolution_per_m.value_or(0), per_m, per_m * 0.25);
+        EXPECT_THAT(lost_metadata(metadata, folder / "a.jpg", false), testing::IsEmpty());
+    }
+}
+
+TEST(Jpeg, AResolutionThatNoUnitHoldsIsNamedAsLost) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({8, 8}, 1, DType::u8);
+    for (const double per_m : {1e8, 6553560.0, 10.0}) {
+        const ImageMetadata metadata = with_resolution(per_m);
+        save_image({image.view(), {}, &metadata}, folder / "a.jpg");
+        EXPECT_FALSE(open_image(folder / "a.jpg")->metadata().x_resolution_per_m.has_value()) << per_m;
+        EXPECT_THAT(lost_metadata(metadata, folder / "a.jpg", false), testing::ElementsAre("resolution"));
+    }
+}
+
 }  // namespace
 }  // namespace pb::image

@@ -6,8 +6,10 @@
 #include "image/formats/random_access.hpp"
 #include "image/image_file.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +27,16 @@ namespace pb::image {
 
 /// Bytes of an EXIF block that a marker of JPEG holds, without its "Exif\0\0".
 inline constexpr size_t kMostExifInJpeg = 65533 - 6;
+
+/// The resolution in a JPEG: whole dots per inch or per centimetre.
+struct JpegDensity {
+    bool per_inch;
+    uint16_t x, y;
+};
+
+/// Returns the density nearest to the resolution of `metadata`; none where there is no resolution, or where a JPEG
+/// holds it in neither unit.
+[[nodiscard]] std::optional<JpegDensity> jpeg_density(const ImageMetadata& metadata);
 
 using OpenedFile = std::unique_ptr<RandomAccessFile>;
 

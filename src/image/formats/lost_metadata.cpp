@@ -67,6 +67,7 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
         if (extension == ".webp" && metadata.x_resolution_per_m) lost.emplace_back("resolution");
         if (extension == ".bmp" && !metadata.exif.empty()) lost.emplace_back("EXIF");
+        if (is_lossy(file) && metadata.x_resolution_per_m && !jpeg_density(metadata)) lost.emplace_back("resolution");
         if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
             lost.emplace_back("EXIF of more than 64 KB, with its orientation");
         if (metadata.has_unnamed_channel && extension != ".npy" && extension != ".raw")
