@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -61,6 +62,28 @@ TEST(FindCard, DilatedFilter) {
     });
     EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 1, radius 3, halo 3");
     EXPECT_THAT(found.remarks, IsEmpty());
+}
+
+/// The value of the given rank among those within `reach`.
+double ranked(const Window& in, int64_t reach, double rank, int64_t y, int64_t x) {
+    std::vector<double> taps;
+    for (int64_t row = y - reach; row <= y + reach; ++row)
+        for (int64_t column = x - reach; column <= x + reach; ++column) taps.push_back(in(0, row, column));
+    const auto chosen = taps.begin() + std::lround(rank * static_cast<double>(taps.size() - 1));
+    std::nth_element(taps.begin(), chosen, taps.end());
+    return *chosen;
+}
+
+/// Most pixels of their output do not depend on most of the taps.
+TEST(FindCard, MedianAndMinimum) {
+    for (const auto& [reach, rank] : {std::pair<int64_t, double>{2, 0.5}, {3, 0.0}}) {
+        const FoundCard found = find([reach = reach, rank = rank](const Window& in, int64_t, int64_t y, int64_t x) {
+            return ranked(in, reach, rank, y, x);
+        });
+        EXPECT_EQ(found.card.halo, reach);
+        EXPECT_EQ(found.card.radius, reach);
+        EXPECT_THAT(found.remarks, IsEmpty());
+    }
 }
 
 /// Both taps lie outside of every square window that is tried.

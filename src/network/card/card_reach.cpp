@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
 constexpr int64_t kLargestPeriod = 64;
+constexpr int64_t kCore = 16;
 constexpr int64_t kLeastFrame = 8;   // px: what is changed at the border of a window
 constexpr int64_t kFarthest = 1000;  // px: what a square window of the largest edge does not show
 
@@ -36,8 +37,8 @@ class ReachSearch {
                 "pixels beyond the windows of {} px that showed a halo of {} px change the middle of longer ones",
                 edge_, halo);
         find_boxes();
-        card().radius = std::max(std::abs(low_), std::abs(high_));
         card().halo = std::max(halo, halo_of_boxes_);
+        card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
     }
 
@@ -48,10 +49,12 @@ class ReachSearch {
     [[nodiscard]] NetworkCard& card() const { return trials_.found.card; }
     [[nodiscard]] int64_t alignment() const { return card().alignment; }
 
-    /// The middle of the window: a core of one alignment.
+    /// The middle of the window: a core of several pixels. One pixel of a network that is not smooth, as a median, does
+    /// not depend on each tap.
     [[nodiscard]] Range middle() const {
-        const int64_t begin = edge_ / 2 / alignment() * alignment();
-        return {begin, begin + alignment()};
+        const int64_t size = round_up(kCore, alignment());
+        const int64_t begin = (edge_ - size) / 2 / alignment() * alignment();
+        return {begin, begin + size};
     }
 
     void set_edge(int64_t edge) {
