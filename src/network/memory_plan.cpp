@@ -94,8 +94,8 @@ std::optional<MemorySize> find_next_peak(const std::vector<MemorySize>& sizes, c
     std::optional<MemorySize> next;
     for (const MemorySize& other : sizes) {
         if (other.bytes_per_pixel <= size.bytes_per_pixel) continue;
-        const double here = crossing(size, other), best = next ? crossing(size, *next) : here + 1;
-        if (here < best || (here == best && other.bytes_per_pixel > next->bytes_per_pixel)) next = other;
+        const auto order = [&](const MemorySize& one) { return std::pair(crossing(size, one), -one.bytes_per_pixel); };
+        if (!next || order(other) < order(*next)) next = other;
     }
     return next;
 }

@@ -58,7 +58,6 @@ std::optional<YAML::Mark> find_second_document(const std::string& text) {
 std::string read_yaml_file(const std::filesystem::path& file) {
     const auto refuse = [&](const std::string& why) { throw UsageError(file.string() + ": " + why); };
     require_regular_file(file);
-    errno = 0;
     std::ifstream stream(file, std::ios::binary);
     if (!stream) require_descriptors(file);
     if (!stream) refuse("cannot be read: " + std::string(std::strerror(errno)));

@@ -31,7 +31,7 @@ Value rate_deviation(const NamedPoint& point) {
     std::vector<double> rates;
     for (const double seconds : point.trace().wall_s)
         rates.push_back(static_cast<double>(point.trace().num_patches) / seconds);
-    return rates.size() > 1 ? Value(standard_deviation(rates)) : std::nullopt;
+    return standard_deviation(rates);
 }
 
 /// Returns `value` where the point ran on GPUs. Memory of the CPU is not GPU memory.
