@@ -3,6 +3,7 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,6 +30,14 @@ void fill(const PinnedBuffer& buffer, int value) { std::memset(buffer.pointer(),
 bool holds_only(const PinnedBuffer& buffer, int value) {
     const auto wanted = static_cast<std::byte>(value);
     return std::all_of(buffer.pointer(), buffer.pointer() + buffer.bytes(), [&](std::byte b) { return b == wanted; });
+}
+
+TEST_F(GpuStream, ADeviceHasTheNameThatNvidiaSmiShows) {
+    for (const DeviceInfo& info : visible_cuda_devices()) {
+        const std::string kind = info.name.find(" MIG ") == std::string::npos ? "GPU" : "MIG";
+        EXPECT_THAT(info.uuid, testing::MatchesRegex(kind + "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"));
+        EXPECT_THAT(info.pci_bus_id, testing::MatchesRegex("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-9a-f]"));
+    }
 }
 
 TEST_F(GpuStream, CopiesOfAStreamKeepTheirOrder) {
@@ -102,7 +111,13 @@ TEST_F(GpuStream, AnEventWithoutRecordHasNoTime) {
     recorded.record(stream);
     stream.synchronise();
     EXPECT_NO_THROW(empty.synchronise());
-    EXPECT_THROW((void)recorded.seconds_since(empty), Error);
+    try {
+        (void)recorded.seconds_since(empty);
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const OutOfMemory&) {
+        ADD_FAILURE() << "which a smaller batch would help";
+    } catch (const Error&) {
+    }
     EXPECT_NO_THROW(stream.synchronise());  // the failure was met once and is gone
 }
 

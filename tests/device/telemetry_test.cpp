@@ -79,6 +79,11 @@ TEST(Nvml, CountersAreTheirGrowth) {
     EXPECT_EQ(record[Meter::hardware_slowdown_s], 0);
 }
 
+TEST(Nvml, CountersOfEitherLongTypeCount) {
+    const Variable longs("FAKE_NVML_LONG", "1");
+    EXPECT_DOUBLE_EQ(record_of(options_for(FAKE_NVML), 60ms)[Meter::thermal_s].value(), 2);
+}
+
 TEST(Nvml, EnergyOfShortPassesIsAbsent) { EXPECT_EQ(record_of(options_for(FAKE_NVML))[Meter::energy_j], std::nullopt); }
 
 TEST(Nvml, EnergyOfASharedDeviceOrASliceIsNobodysOwn) {
@@ -397,6 +402,8 @@ TEST(HostLoad, IsTheGrowthOfTheKernelsCounters) {
     options.first_on_node = false;
     EXPECT_EQ(record_of(options)[Meter::host_cpu_s], std::nullopt) << "once a node";
     options.first_on_node = true;
+    fs::remove_all(folder / "cpus" / "cpu1");
+    EXPECT_EQ(record_of(options)[Meter::cpu_clock_end_mhz], 1000) << "of one core";
     options.proc_folder = options.cpu_folder = folder / "nowhere";
     for (const Meter meter : {Meter::host_cpu_s, Meter::steal_s, Meter::cpu_pressure_s, Meter::cpu_clock_end_mhz})
         EXPECT_EQ(record_of(options)[meter], std::nullopt);

@@ -2,6 +2,8 @@
 #include "engine/worker/child_process.hpp"
 
 #include "engine/worker/engine_places.hpp"
+#include "engine/worker/worker.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -10,9 +12,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -74,6 +79,49 @@ TEST(ChildProcess, HasTheUsersLibraryPathAndNoPythonOfABundle) {
     EXPECT_EQ(run(print).words, "none none kept");
     for (const char* name : {"PATCHBENCH_USER_LIBRARY_PATH", "PYTHONHOME", "BUNDLE_OTHER"}) unsetenv(name);
     path == nullptr ? unsetenv("LD_LIBRARY_PATH") : setenv("LD_LIBRARY_PATH", former.c_str(), 1);
+}
+
+TEST(ChildProcess, OfAnInstalledEngineIsThePythonOfItsEnvironment) {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path python = folder / "openvino/bin/python";
+    std::filesystem::create_directories(python.parent_path());
+    std::ofstream(python) << "";
+    const char* const named = getenv("PATCHBENCH_ENGINES");
+    const std::string former = named == nullptr ? "" : named;
+    setenv("PATCHBENCH_ENGINES", folder.path().c_str(), 1);
+    EXPECT_EQ(worker_command(EngineKind::openvino, "").front(), python);
+    EXPECT_THROW((void)worker_command(EngineKind::jax, ""), Error);
+    named == nullptr ? unsetenv("PATCHBENCH_ENGINES") : setenv("PATCHBENCH_ENGINES", former.c_str(), 1);
+}
+
+/// The addresses that this process may have, as a batch system limits them.
+class AddressLimit {
+  public:
+    explicit AddressLimit(size_t more) {
+        size_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        ::getrlimit(RLIMIT_AS, &old_);
+        const rlimit limit{pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + more, old_.rlim_max};
+        ::setrlimit(RLIMIT_AS, &limit);
+    }
+    ~AddressLimit() { ::setrlimit(RLIMIT_AS, &old_); }
+    AddressLimit(const AddressLimit&) = delete;
+    AddressLimit& operator=(const AddressLimit&) = delete;
+
+  private:
+    rlimit old_{};
+};
+
+TEST(SharedMemory, WithoutAddressesForItIsOutOfMemory) {
+    constexpr size_t kMebibyte = size_t{1} << 20;
+    SharedMemory memory;
+    memory.grow(kMebibyte);
+    {
+        const AddressLimit limit(32 * kMebibyte);
+        EXPECT_THROW(memory.grow(64 * kMebibyte), OutOfMemory);
+    }
+    memory.grow(2 * kMebibyte);
+    EXPECT_EQ(memory.bytes(), 2 * kMebibyte);
 }
 
 TEST(ChildProcess, OfTheEnginePythonNeedsAFile) {

@@ -47,6 +47,7 @@ class FakePlan final : public FusedPlan {
     void run(const FusedOperands& operands) override {
         ++behaviour_.calls;
         if (behaviour_.fails) throw Error("it does not run\nfor reasons");
+        EXPECT_TRUE(operands.bias.defined()) << "zeros for a layer without one";
         FusedOperands o = operands;
         if (behaviour_.before) behaviour_.before(o);
         at::Tensor y = at::convolution(o.x, o.weight, o.bias, {layer_.stride, layer_.stride},
@@ -174,6 +175,12 @@ TEST(FusedLayers, ASumThatIsWrongInPlaceOnlyIsRefused) {
         plain(network::kind_of<network::DrunetShape>(), Layout::channels_last, nullptr);
     EXPECT_LT(relative_difference(fused(1, 16), plain(1, 16)), 1e-5);
     EXPECT_THAT(fused.remark(), HasSubstr("4 of 8 kinds of layer ran unfused (conv3x3+bias+sum_"));
+}
+
+TEST(FusedLayers, StridesShrinkTheirMaps) {
+    const Shape in{1, 4, 16, 12}, halved{1, 8, 8, 6};
+    EXPECT_EQ((FusedLayer{.in = in, .out_channels = 8, .kernel = 2, .stride = 2, .padding = 0}.out()), halved);
+    EXPECT_EQ((FusedLayer{.in = in, .out_channels = 8, .kernel = 3, .stride = 2, .padding = 1}.out()), halved);
 }
 
 TEST(FusedLayers, WhereNoneIsOfferedTheNetworkRunsAsItIs) {

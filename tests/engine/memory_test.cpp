@@ -62,6 +62,7 @@ TEST(Memory, PeakStartsAgainFromWhatIsAllocated) {
     EXPECT_EQ(peak(), held);
     { const EngineBuffer gone(kCpu, 2 * kMebibyte); }
     EXPECT_EQ(peak(), held + 2 * static_cast<int64_t>(kMebibyte));
+    EXPECT_EQ(allocator_counters(kCpu).peak_reserved_bytes, peak()) << "freed blocks are kept below it";
     reset_allocator_peaks(kCpu);
     EXPECT_EQ(peak(), held);
 }
@@ -141,6 +142,20 @@ TEST(Memory, CountsHoldWhenThreadsAllocateSideBySide) {
         });
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(allocated(), before);
+}
+
+/// In a process of its own, since LibTorch is loaded once.
+TEST(TorchLibraryDeathTest, LeavesTheUsersVariables) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto keeps_both = [] {
+        setenv("OMP_WAIT_POLICY", "passive", 1);
+        setenv("GOMP_SPINCOUNT", "7", 1);
+        if (engine_versions().empty()) return false;
+        const char* const policy = std::getenv("OMP_WAIT_POLICY");
+        const char* const count = std::getenv("GOMP_SPINCOUNT");
+        return policy != nullptr && count != nullptr && std::string(policy) == "passive" && std::string(count) == "7";
+    };
+    EXPECT_EXIT(std::_Exit(keeps_both() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 /// Programs that this one starts would take it for the user's choice.

@@ -523,6 +523,18 @@ TEST(NativeEngine, RefusesViewsThatDoNotFit) {
     EXPECT_THROW(denoiser->prepare(in, out, stream), Error);
 }
 
+TEST(NativeEngine, RefusesExtentsThatItsNetworkCannotHalve) {
+    const Weights weights = make_seeded_weights(network::UnetShape{.channels = 1, .widths = {4, 6}}, kSeed);
+    const auto denoiser = make_denoiser(weights, kNative);
+    std::vector<float> values(16 * 16 * 2);
+    device::Stream stream({});
+    for (const Extent extent : {Extent{16, 15}, Extent{15, 16}}) {
+        const auto in = test::view_of(values.data(), input_shape(weights, 1, extent.h, extent.w), kNative);
+        const auto out = test::view_of(values.data() + 256, output_shape(weights, in.shape), kNative);
+        EXPECT_THROW(denoiser->forward(in, out, stream), Error);
+    }
+}
+
 TEST(NativeEngine, SaysWhatItRoundsInBf16) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, 1);
     EXPECT_EQ(make_denoiser(weights, {.engine = EngineKind::native})->remark(), "");

@@ -181,6 +181,8 @@ TEST_F(Onnx, SaysWhatTheNetworkTakes) {
     const ModelProto drunet = exported(weights);
     EXPECT_EQ(drunet.graph().input(0).type().tensor_type().shape().dim(1).dim_value(), 4);
     EXPECT_EQ(drunet.graph().output(0).type().tensor_type().shape().dim(1).dim_value(), 3);
+    EXPECT_EQ(drunet.graph().input(0).name(), "input");
+    EXPECT_EQ(drunet.graph().output(0).name(), "output");
     for (const int free : {0, 2, 3})
         EXPECT_TRUE(drunet.graph().input(0).type().tensor_type().shape().dim(free).has_dim_param());
     std::map<std::string, std::string> metadata;
@@ -249,6 +251,34 @@ TEST_F(Onnx, ReadsWhatComputesTheSameInOtherWords) {
     idle.add_input("input");
     idle.add_output("idle");
     EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256);
+}
+
+TEST_F(Onnx, AConvolutionWithoutPadsHasNone) {
+    const Weights weights = make_seeded_weights(kSmallDrunet, 5);
+    ModelProto model = exported(weights);
+    int num_changed = 0;
+    for (NodeProto& node : *model.mutable_graph()->mutable_node()) {
+        auto& attributes = *node.mutable_attribute();
+        for (int i = attributes.size() - 1; i >= 0; --i)
+            if (attributes[i].name() == "pads" && attributes[i].ints(0) == 0) {
+                attributes.DeleteSubrange(i, 1);
+                ++num_changed;
+            }
+    }
+    EXPECT_GT(num_changed, 0);
+    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DrunetShape>())), weights.sha256);
+}
+
+TEST_F(Onnx, IdentityAndDropoutOfAMapAreLeftOut) {
+    const Weights weights = make_seeded_weights(kSmallDncnn, 5);
+    for (const char* type : {"Identity", "Dropout"}) {
+        ModelProto model = exported(weights);
+        NodeProto& relu = node_of(model, "Relu");
+        const std::string output = relu.output(0);
+        relu.set_output(0, "before");
+        insert(model, 2, make_node(type, "before", output));
+        EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256) << type;
+    }
 }
 
 TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
@@ -328,6 +358,17 @@ TEST_F(Onnx, SaysWhichNodeKeepsLayersFromBeingKnown) {
                     node_of(m, "MaxPool").set_op_type("Gelu");
                 }),
                 testing::StartsWith("node '/body/Gelu' ('Gelu')"));
+    EXPECT_THAT(obstacle([](ModelProto& m) {
+                    NodeProto& node = node_of(m, "MaxPool");
+                    node.clear_name();
+                    node.set_op_type("Gelu");
+                    for (NodeProto& reader : *m.mutable_graph()->mutable_node())
+                        for (std::string& name : *reader.mutable_input())
+                            if (name == node.output(0)) name = "pooled";
+                    node.set_output(0, "pooled");
+                }),
+                testing::StartsWith("node 'pooled' ('Gelu')"))
+        << "by its output";
     EXPECT_THAT(obstacle([&](ModelProto& m) {
                     rename(node_of(m, "Conv", 1));
                     attribute_of(node_of(m, "Conv", 1), "group").set_i(2);
@@ -547,6 +588,15 @@ TEST_F(Onnx, TakesEachWayToRepeatSamples) {
     EXPECT_EQ(resized("half_pixel", "round_prefer_floor"), taken);
     EXPECT_EQ(resized("pytorch_half_pixel", "round_prefer_ceil"), taken);
     EXPECT_EQ(resized("asymmetric", "round_prefer_floor"), taken);
+    const auto idle = [](ModelProto& model) {  // what plays no part where samples are repeated
+        for (const char* name : {"cubic_coeff_a", "extrapolation_value"}) {
+            attribute_of(node_of(model, "Resize"), name).set_type(onnx::AttributeProto::FLOAT);
+            attribute_of(node_of(model, "Resize"), name).set_f(-0.75F);
+        }
+        attribute_of(node_of(model, "Resize"), "exclude_outside").set_i(1);
+        attribute_of(node_of(model, "Resize"), "keep_aspect_ratio_policy").set_s("stretch");
+    };
+    EXPECT_EQ(refusal(kSmallUnet, idle), taken);
     for (const auto& [places, rounding] :
          std::vector<std::pair<std::string, std::string>>{{"half_pixel", "floor"},
                                                           {"asymmetric", "ceil"},
@@ -637,6 +687,8 @@ std::vector<Change> changes() {
          }},
         {"has 4 values, and its shape asks for 9", kSmallDncnn,
          [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, 9); }},
+        {"no whole elements", kSmallDncnn,
+         [](ModelProto& m) { tensor_of(m, "in_conv.bias").mutable_raw_data()->push_back('x'); }},
         {"its shape is not one", kSmallDncnn, [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, -4); }},
         {"'pads' twice", kSmallDncnn,
          [](ModelProto& m) {
@@ -742,6 +794,12 @@ TEST_F(Onnx, RefusesNetworksThatAreNoneOfThese) {
                     (void)load(exported(make_seeded_weights(kSmallUnet, 1)), network::kind_of<network::DncnnShape>());
                 }),
                 HasSubstr("weights of unet, not of dncnn"));
+    EXPECT_THAT(refusal(kSmallDncnn,
+                        [](ModelProto& m) {
+                            m.mutable_graph()->clear_node();
+                            *m.mutable_graph()->add_node() = make_node("Relu", "input", m.graph().output(0).name());
+                        }),
+                AllOf(HasSubstr("network.onnx"), HasSubstr("without convolutions")));
 }
 
 TEST_F(Onnx, RefusesDamagedFiles) {

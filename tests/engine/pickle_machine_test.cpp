@@ -313,6 +313,11 @@ TEST(Pickle, MayGiveAnExtentOfOneAnyStride) {
     EXPECT_EQ(load_state_dict(scratch()).at("w").values.size(), 6u);
 }
 
+TEST(Pickle, MayHoldATensorOfNoElementsWhereverItBegins) {
+    test::write_bytes(scratch(), file_of(dict_of(tensor({.shape = {4, 0}, .stride = {1, 1}, .offset = 6}))));
+    EXPECT_EQ(load_state_dict(scratch()).at("w").shape, (std::vector<int64_t>{4, 0}));
+}
+
 TEST(Pickle, OfStoragesThatLieIsRefused) {
     const std::string good = dict_of(tensor({}));
     EXPECT_THAT(message_of(file_of(good, "\x07\0\0\0\0\0\0\0"s + kValues)), HasSubstr("has 7 elements"));

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -131,6 +132,31 @@ TEST(Checkpoint, OfNoKnownFormatSaysSo) {
     EXPECT_THAT(usage_error([] { (void)load_checkpoint("/no/such/file.pth"); }),
                 HasSubstr("/no/such/file.pth: no such file"));
     EXPECT_THAT(usage_error([] { (void)load_checkpoint(testing::TempDir()); }), HasSubstr("not a regular file"));
+}
+
+TEST(Checkpoint, ThatEndsBeforeItsSizeIsNotReadAsZeros) {
+    const std::filesystem::path file = "/sys/devices/system/cpu/possible";  // its size is said to be that of a page
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(file, failed) || std::filesystem::file_size(file, failed) < 4096)
+        GTEST_SKIP() << "no such file here";
+    EXPECT_THAT(usage_error([&] { (void)load_checkpoint(file); }),
+                testing::AllOf(HasSubstr("cannot read weights " + file.string()), HasSubstr("the disk")));
+}
+
+TEST(Checkpoint, IsNotToBlameForTooManyOpenFiles) {
+    save_safetensors({{"a", {{1}, {1}}}}, scratch());
+    rlimit old{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+    const rlimit none{0, old.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    std::string said;
+    try {
+        (void)load_checkpoint(scratch());
+    } catch (const Error& error) {
+        said = error.what();
+    }
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+    EXPECT_THAT(said, testing::AllOf(HasSubstr(scratch().string()), HasSubstr("too many files")));
 }
 
 TEST(Safetensors, NeverCrashTheReaderWhenDamaged) {

@@ -229,12 +229,13 @@ TEST_P(TorchEngine, RefusesSamplesBeyondTheIndexLimit) {
     const auto widest = static_cast<int64_t>(network::network_facts(GetParam()).widest_map);
     const int64_t edge = round_up((int64_t{1} << 31) / widest / 1024, 8);
     float nowhere = 0;  // the limit is found before a pixel is touched
-    const Shape shape = input_shape(weights_, 1, 1024, edge);
     device::Stream stream(options_.device);
-    const auto in = test::view_of(&nowhere, shape, options_);
-    const auto out = test::view_of(&nowhere, output_shape(weights_, shape), options_);
-    EXPECT_THROW(denoiser->forward(in, out, stream), IndexLimit);
-    EXPECT_THROW(denoiser->prepare(in, out, stream), IndexLimit);
+    for (const Shape& shape : {input_shape(weights_, 1, 1024, edge), input_shape(weights_, 1, edge, 1024)}) {
+        const auto in = test::view_of(&nowhere, shape, options_);
+        const auto out = test::view_of(&nowhere, output_shape(weights_, shape), options_);
+        EXPECT_THROW(denoiser->forward(in, out, stream), IndexLimit);
+        EXPECT_THROW(denoiser->prepare(in, out, stream), IndexLimit);
+    }
 }
 
 TEST_P(TorchEngine, RefusesViewsThatDoNotFit) {
@@ -267,6 +268,11 @@ TEST(TorchEngineOptions, PrecisionsThatTheCpuLacksAreRefusedWithTheWayOut) {
         } catch (const UsageError& error) {
             EXPECT_THAT(error.what(), HasSubstr("choose fp32 or bf16"));
         }
+}
+
+TEST(TorchEngineOptions, NoThreadsAreRefused) {
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
+    EXPECT_THROW((void)make_denoiser(weights, {.threads = 0}), Error);
 }
 
 /// bf16 bits of a float, rounded to nearest even.

@@ -217,6 +217,8 @@ TEST_F(Worker, GivesBackWhatTheEngineGave) {
         const auto values = test::random_values(static_cast<size_t>(shape.elements()), 3);
         EXPECT_EQ(test::denoise(*denoiser, small_weights(), options, values, shape), values);
         EXPECT_THAT(denoiser->remark(), HasSubstr("Python copies the output where the adapter returns it"));
+        const bool turns = denoiser->remark().find("turns its layout") != std::string::npos;
+        EXPECT_EQ(turns, layout == Layout::channels_last) << "the adapter takes NCHW";
     }
 }
 
@@ -310,8 +312,11 @@ TEST_F(Worker, RefusesAnotherShape) {
 TEST_F(Worker, IsKilledWhenItHangs) {
     EngineOptions hasty = faulty("call=hang");
     hasty.worker.timeout_s = 5;
-    EXPECT_THAT(error_of(hasty), AllOf(HasSubstr("did not answer for 5 s"), HasSubstr("worker.timeout_s"),
-                                       HasSubstr("waiting for nothing")));
+    const auto denoiser = make_denoiser(small_weights(), hasty);
+    EXPECT_THAT(
+        message_of([&] { (void)run(*denoiser, hasty); }),
+        AllOf(HasSubstr("did not answer for 5 s"), HasSubstr("worker.timeout_s"), HasSubstr("waiting for nothing")));
+    EXPECT_TRUE(ends_soon(denoiser->process_id()));
 }
 
 TEST_F(Worker, RunsOutOfMemoryAndGoesOn) {

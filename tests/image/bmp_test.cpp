@@ -147,6 +147,18 @@ TEST(Bmp, PixelsAndAlphaSurvive) {
     EXPECT_EQ(folder.names(), std::vector<std::string>{"a.bmp"});
 }
 
+TEST(Bmp, RowsAreFilledUpWithZeros) {
+    const TemporaryFolder folder;
+    for (const int64_t channels : {1, 3}) {
+        Image white({2, 5}, channels, DType::u8);
+        std::fill_n(white.as<uint8_t>(), white.num_samples(), uint8_t{255});
+        save_image({white.view(), {}, nullptr}, folder / "a.bmp");
+        const auto bytes = test::read_bytes(folder / "a.bmp");
+        const int64_t padding = 4 - 5 * channels % 4;
+        EXPECT_EQ(std::count(bytes.end() - padding, bytes.end(), '\0'), padding) << channels;
+    }
+}
+
 TEST(Bmp, PartsAreReadFromTheirRows) {
     const TemporaryFolder folder;
     for (const int64_t channels : {1, 3}) {
@@ -174,6 +186,8 @@ TEST(Bmp, ProfileAndResolutionSurviveAndExifIsNamed) {
         EXPECT_TRUE(same_bytes(load_image(folder / "a.bmp"), image));
     }
     EXPECT_THAT(lost_metadata(metadata, "b.bmp", false), ElementsAre("EXIF"));
+    EXPECT_THAT(lost_metadata(metadata, "b.jpg", false), IsEmpty());
+    metadata.exif.resize(65527);
     EXPECT_THAT(lost_metadata(metadata, "b.jpg", false), IsEmpty());
     metadata.exif.resize(65528);
     EXPECT_THAT(lost_metadata(metadata, "b.jpg", false), ElementsAre(HasSubstr("EXIF of more than 64 KB")));

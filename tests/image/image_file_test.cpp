@@ -136,6 +136,12 @@ TEST(SaveImage, OrientationGoesThroughEveryFormat) {
     EXPECT_EQ(open_image(folder / "c.tif")->metadata().exif, from_tiff.exif);
 }
 
+TEST(Exif, AnOrientationBeyondTheEndOfTheBlockIsTheUsualOne) {
+    const std::vector<std::byte> block = make_exif(6);
+    EXPECT_EQ(exif_orientation(block), 6);
+    EXPECT_EQ(exif_orientation(std::span(block).first(19)), 1) << "half of it is there";
+}
+
 TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
     ImageMetadata metadata;
     metadata.exif = make_orientation_exif(6);
@@ -159,6 +165,9 @@ TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
         EXPECT_TRUE(file->metadata().icc_profile.empty()) << name;
         EXPECT_TRUE(file->metadata().exif.empty()) << name;
         EXPECT_FALSE(file->metadata().x_resolution_per_m.has_value()) << name;
+        const ImageMetadata empty;
+        save_image({image.view(), {}, &empty}, folder / ("b-" + name));
+        EXPECT_EQ(test::read_bytes(folder / ("b-" + name)), test::read_bytes(folder / name)) << name;
     }
 }
 
@@ -185,7 +194,7 @@ std::string refusal(const ImageInfo& info, const std::filesystem::path& path) {
 TEST(SaveImage, WideTypesAndBandsSurviveWhereAFormatHoldsThem) {
     const TemporaryFolder folder;
     for (const DType dtype : {DType::i16, DType::u32, DType::f16, DType::f64, DType::u8})
-        for (const int64_t channels : {1, 3, 7}) {
+        for (const int64_t channels : {1, 3, 5, 7}) {
             const Image image = make_pattern({37, 23}, channels, dtype);
             for (const char* name : {"a.npy", "a.tif"}) {
                 save_image({image.view(), {}, nullptr}, folder / name);
@@ -198,8 +207,9 @@ TEST(SaveImage, WideTypesAndBandsSurviveWhereAFormatHoldsThem) {
             save_image({image.view(), {}, nullptr}, folder / "a.raw");
             const auto raw = open_raw_image(folder / "a.raw", {image.extent(), channels, dtype});
             EXPECT_TRUE(test::same_bytes(test::read_part(*raw, {0, 0, image.extent()}), image));
-            const std::string reason = channels == 7 ? "7 colour channels" : std::string(name_of(dtype));
-            if (dtype == DType::u8 && channels != 7) continue;  // that is what PNG holds
+            const std::string reason =
+                channels > 3 ? std::to_string(channels) + " colour channels" : std::string(name_of(dtype));
+            if (dtype == DType::u8 && channels <= 3) continue;  // that is what PNG holds
             EXPECT_THAT(refusal({image.extent(), channels, dtype}, folder / "a.png"), HasSubstr(reason));
         }
 }
@@ -264,8 +274,8 @@ TEST(OpenImage, RefusesWhatIsNoImageFile) {
     EXPECT_THAT(test::refusal_of("/dev/zero"), HasSubstr("regular"));
     ASSERT_EQ(::mkfifo((folder / "pipe.png").c_str(), 0600), 0);
     EXPECT_THAT(test::refusal_of(folder / "pipe.png"), HasSubstr("regular"));
-    test::write_bytes(folder / "empty.png", {});
-    EXPECT_THAT(test::refusal_of(folder / "empty.png"), HasSubstr("empty"));
+    test::write_bytes(folder / "nothing.png", {});
+    EXPECT_THAT(test::refusal_of(folder / "nothing.png"), HasSubstr("empty"));
     test::write_bytes(folder / "text.png", {'h', 'e', 'l', 'l', 'o'});
     EXPECT_THAT(test::refusal_of(folder / "text.png"), AllOf(HasSubstr("none of PNG"), HasSubstr("--raw")));
 }

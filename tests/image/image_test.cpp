@@ -71,5 +71,14 @@ TEST(FloatSamples, DifferentExtentsAreRefused) {
     EXPECT_THROW(to_float(make_pattern({4, 4}, 1, DType::u8).view(), floats.view()), Error);
 }
 
+TEST(Bands, ThatAreNotThereAreRefused) {
+    const Image from = make_pattern({4, 4}, 3, DType::u8);
+    Image to({4, 4}, 2, DType::u8);
+    EXPECT_NO_THROW(copy_bands(from.view(), 1, 2, to.view(), 0));
+    EXPECT_THROW(copy_bands(from.view(), 2, 2, to.view(), 0), Error);
+    EXPECT_THROW(copy_bands(from.view(), 0, 2, to.view(), 1), Error);
+    EXPECT_THROW(copy_bands(make_pattern({4, 4}, 3, DType::u16).view(), 0, 1, to.view(), 0), Error);
+}
+
 }  // namespace
 }  // namespace pb::image

@@ -89,6 +89,17 @@ TEST(Jpeg, WhatIsWrittenIsCloseToTheImage) {
     }
 }
 
+TEST(Jpeg, WholeDotsPerInchOrPerCentimetreSurvive) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({8, 8}, 1, DType::u8);
+    for (const double per_metre : {72 / 0.0254, 96 / 0.0254, 300 / 0.0254, 40 / 0.01, 101 / 0.01}) {
+        ImageMetadata metadata;
+        metadata.x_resolution_per_m = metadata.y_resolution_per_m = per_metre;
+        save_image({image.view(), {}, &metadata}, folder / "a.jpg");
+        EXPECT_NEAR(open_image(folder / "a.jpg")->metadata().x_resolution_per_m.value_or(0), per_metre, 1e-6);
+    }
+}
+
 TEST(Jpeg, AFileCutShortIsAnErrorNotGray) {
     const TemporaryFolder folder;
     const Image image = test::make_pattern({64, 64}, 3, DType::u8);

@@ -40,6 +40,14 @@ TEST(Npy, AllVersionsAndByteOrdersAreRead) {
     }
 }
 
+TEST(Npy, OtherVersionsAreRefusedByNumber) {
+    const TemporaryFolder folder;
+    for (const char version : {'\0', '\4'}) {
+        write_npy_fixture(folder / "a.npy", header_of("<u2", "(1, 2)"), {1, 2, 3, 4}, version);
+        EXPECT_THAT(test::refusal_of(folder / "a.npy"), HasSubstr("version " + std::to_string(version)));
+    }
+}
+
 TEST(Npy, ShapesMakeGrayColourAndAlpha) {
     const TemporaryFolder folder;
     const std::vector<std::tuple<std::string, int64_t, bool>> shapes{{"(2, 6)", 1, false},
@@ -94,6 +102,7 @@ TEST(Npy, RefusalsSayWhatToDo) {
     EXPECT_THAT(advice("(1, 5, 7, 3)"), EndsWith(" array[0]"));
     EXPECT_THAT(advice("(1, 15, 7)"), EndsWith(" array[0]"));
     EXPECT_THAT(advice("(15, 1, 7)"), HasSubstr("15 planes (Z,Y,X)"));
+    EXPECT_THAT(advice("(5, 5, 5)"), HasSubstr("5 planes (Z,Y,X)")) << "no fewer channels than rows";
     EXPECT_THAT(advice("(5, 3, 1, 7)"), AllOf(HasSubstr("5 images"), HasSubstr("array[0].transpose(1, 2, 0)")));
     EXPECT_THAT(advice("(5, 7, 3, 1)"), AllOf(HasSubstr("5 images"), HasSubstr("array[0] ")));
     EXPECT_THAT(refusal(header_of("|u1", "(5,)"), 5), HasSubstr("(5)"));
@@ -123,6 +132,8 @@ TEST(Npy, NanIsRefusedWithItsPlace) {
         } catch (const UsageError& error) {
             EXPECT_THAT(error.what(), HasSubstr("row 4, column 7, channel 2"));
         }
+        file->keep_not_finite();
+        EXPECT_TRUE(test::same_bytes(test::read_part(*file, {0, 0, {9, 11}}), image));
     }
 }
 

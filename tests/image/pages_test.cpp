@@ -120,6 +120,7 @@ TEST(Stack, ThumbnailsAndMasksAreNoPages) {
     EXPECT_THAT(file->metadata().not_kept, ElementsAre("pyramid of 2 levels", "transparency mask"));
     write_pages(folder / "b.tif", {{small, FILETYPE_REDUCEDIMAGE}});
     EXPECT_TRUE(same_bytes(load_image(folder / "b.tif"), small));
+    EXPECT_THAT(open_image(folder / "b.tif")->metadata().not_kept, testing::IsEmpty()) << "it is the image itself";
 }
 
 TEST(Stack, UnequalPagesAreRefusedByNumber) {
@@ -232,6 +233,21 @@ TEST(Stack, OneDirectoryOfImageJDescribesManyImages) {
                 AllOf(HasSubstr("damaged"), HasSubstr("4 images")));
 }
 
+TEST(Stack, OneDirectoryOfTifffileDescribesManyPagesIfItIsTruncated) {
+    const TemporaryFolder folder;
+    for (const char* text :
+         {R"({"truncated": true, "shape": [3, 20, 30]})", R"({"shape": [3, 20, 30], "truncated": true})"}) {
+        write_one_directory(folder / "a.tif", text, 3);
+        const auto file = open_stack(folder / "a.tif", {});
+        ASSERT_EQ(file->num_pages(), 3);
+        EXPECT_TRUE(same_bytes(read_page(*file, 2), plane(2)));
+        (void)read_page(*file, 0);
+        EXPECT_EQ(description_of(*file), R"({"shape": [3, 20, 30]})") << "each page of the output has its directory";
+    }
+    write_one_directory(folder / "whole.tif", R"({"shape": [3, 20, 30]})", 3);
+    EXPECT_EQ(open_stack(folder / "whole.tif", {})->num_pages(), 1);
+}
+
 TEST(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
     const TemporaryFolder folder;
     const auto ome = [](const char* data) {
@@ -255,6 +271,10 @@ TEST(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
     EXPECT_EQ(open_stack(folder / "followed.tif", {})->num_pages(), 1);
     write_planes(folder / "planes.tif", ome(""));
     EXPECT_EQ(open_stack(folder / "planes.tif", {})->num_pages(), 5) << "each has a directory";
+    write_one_directory(folder / "images.tif", ome("") + ome(""), 6);
+    EXPECT_EQ(open_stack(folder / "images.tif", {})->num_pages(), 1) << "it is not said whose planes they are";
+    write_one_directory(folder / "text.tif", "cells in May", 1);
+    EXPECT_EQ(open_stack(folder / "text.tif", {})->num_pages(), 1);
 }
 
 TEST(Stack, TheColoursOfAPlaneOfOmeXmlAreNoPages) {

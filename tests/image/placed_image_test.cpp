@@ -2,6 +2,7 @@
 #include "image/placed_image.hpp"
 
 #include "image_support.hpp"
+#include "support/file_size_limit.hpp"
 
 #include <gmock/gmock.h>
 #include <tiffio.h>
@@ -119,6 +120,25 @@ TEST(PlacedImage, SmoothTilesTakeLessRoomCompressed) {
     const auto bytes = [&](const char* name) { return std::filesystem::file_size(folder / name); };
     EXPECT_LT(bytes("deflate.tif") * 10, bytes("none.tif"));
     EXPECT_LT(bytes("lzw.tif") * 10, bytes("none.tif"));
+}
+
+TEST(PlacedImage, AFullDiskWhileItIsCompressedIsAnError) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({40, 50}, 1, DType::u8);
+    save_image({image.view()}, folder / "whole.tif", Compression::deflate);
+    const auto whole = std::filesystem::file_size(folder / "whole.tif");
+    for (const auto bytes : {uint64_t{100}, whole / 2, whole - 1}) {
+        PlacedImage placed(info_of(image), nullptr, folder / "a.tif", Compression::deflate);
+        PixelWriter(placed.temporary_name(), info_of(image), folder / "a.tif").write(0, 0, image.view());
+        const test::FileSizeLimit full(bytes);
+        try {
+            placed.commit();
+            ADD_FAILURE() << bytes;
+        } catch (const Error& error) {
+            EXPECT_THAT(error.what(), HasSubstr("File too large")) << bytes;
+        }
+    }
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"whole.tif"});
 }
 
 TEST(PlacedImage, OnlyTiffIsCompressed) {

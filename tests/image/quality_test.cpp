@@ -137,6 +137,31 @@ TEST(NoiseLevel, IsFoundWhereLessThanATwentiethIsClippedIfThereIsAny) {
     EXPECT_EQ(estimate_noise(clipped.view()), level);
 }
 
+/// 24 blocks of 2 x 2 pixels differ by one step of 8 bits, 40 by two. Half of the 64 are below 1.5 + 8 / 40 half steps.
+TEST(NoiseLevel, OfEightBitsIsTheMedianOfGroupedValues) {
+    Image image({16, 16}, 1, DType::u8);
+    for (int64_t i = 0; i < 256; ++i) {
+        const int64_t y = i / 16, x = i % 16, block = y / 2 * 8 + x / 2;
+        const bool first = y % 2 == 0 && x % 2 == 0;
+        image.as<uint8_t>()[i] = static_cast<uint8_t>(100 + (first ? block < 24 ? 1 : 2 : 0));
+    }
+    EXPECT_NEAR(estimate_noise(image.view()), 1.7 / 510 / 0.6745, 1e-7);
+}
+
+TEST(NoiseLevel, OfARowOfPixelsIsUnknown) {
+    for (const Extent extent : {Extent{1, 32}, Extent{32, 1}})
+        EXPECT_THROW((void)estimate_noise(test::make_pattern(extent, 1, DType::u8).view()), Error);
+}
+
+TEST(NoiseLevel, IsThatOfWholeBlocksOfTwoByTwoPixels) {
+    Image image({20, 40}, 1, DType::f32);
+    std::fill_n(image.as<float>(), image.num_samples(), 0.5F);
+    add_noise(0.02, 1, 0, 0, image.view());
+    for (int64_t i = 0; i < image.num_samples(); ++i)
+        if (i / 40 >= 16 || i % 40 >= 32) image.as<float>()[i] = i * i % 11 < 5 ? 0.25F : 0.75F;
+    EXPECT_EQ(estimate_noise(image.view().part({0, 0, {17, 33}})), estimate_noise(image.view().part({0, 0, {16, 32}})));
+}
+
 TEST(NoiseLevel, IsFoundBesideFlatAreas) {
     Image image = noisy_regions(96, 0);
     const double level = estimate_noise(image.view().part({0, 64, {16, 32}}));

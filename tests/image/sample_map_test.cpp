@@ -226,6 +226,15 @@ TEST(FillGaps, IsTheSameHoweverTheImageIsCut) {
     }
 }
 
+TEST(SampleMap, ImagesOfUnequalExtentOrAnotherTypeAreRefused) {
+    const SampleMap map(DType::u8, {0, 255}, true);
+    Image unit({1, 3}, 1, DType::f32), bytes({1, 3}, 1, DType::u8);
+    const Image words = row_of<uint16_t>(DType::u16, {1, 2, 3});
+    EXPECT_THROW(map.to_unit(row_of<uint8_t>(DType::u8, {1, 2}).view(), unit.view()), Error);
+    EXPECT_THROW(map.to_unit(words.view(), unit.view()), Error);
+    EXPECT_THROW(map.copy_gaps(words.view(), bytes.view()), Error);
+}
+
 TEST(SampleMap, ASampleFarFromTheRangeIsRefusedOnEitherSide) {
     const SampleMap map(DType::f32, {0, 1});
     for (const float far : {1e30F, -1e30F})

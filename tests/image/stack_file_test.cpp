@@ -64,6 +64,55 @@ TEST(StackFile, UncompressedPixelsOfAllPagesAreContiguous) {
     }
 }
 
+TEST(StackFile, PagesOfUnequalCompressionAreKept) {
+    const TemporaryFolder folder;
+    using Compressions = std::vector<int>;
+    for (const Compressions& compressions : {Compressions{COMPRESSION_LZW, COMPRESSION_NONE, COMPRESSION_LZW},
+                                             Compressions{COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_NONE}}) {
+        TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+        for (uint32_t i = 0; i < 3; ++i) {
+            test::set_tiff_tags(tiff, plane(i), false, {.compression = compressions[i]});
+            test::write_tiff_pixels(tiff, plane(i), {});
+            TIFFWriteDirectory(tiff);
+        }
+        TIFFClose(tiff);
+        copy_stack(*open_stack(folder / "a.tif", {}), folder / "b.tif");
+        const auto copy = open_stack(folder / "b.tif", {});
+        for (uint32_t i = 0; i < 3; ++i) {
+            EXPECT_TRUE(same_bytes(read_page(*copy, i), plane(i))) << i;
+            EXPECT_EQ(copy->metadata().tiff_compression, compressions[i]);
+        }
+    }
+}
+
+/// Pages of 2 GB each that are not there.
+class LargeStack final : public ImageFile {
+  public:
+    explicit LargeStack(int64_t num_pages) : num_pages_(num_pages) {}
+    [[nodiscard]] const ImageInfo& info() const override { return info_; }
+    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
+    [[nodiscard]] bool windowed() const override { return true; }
+    [[nodiscard]] int64_t num_pages() const override { return num_pages_; }
+
+  private:
+    void read_channels(const Rect&, int64_t, MutablePixelView) override {}
+
+    ImageInfo info_{{40000, 50000}, 1, DType::u8};
+    ImageMetadata metadata_;
+    int64_t num_pages_;
+};
+
+TEST(StackFile, OneThatMayOutgrowATiffOfFourGigabytesIsABigTiff) {
+    const TemporaryFolder folder;
+    for (const int64_t num_pages : {1, 2, 3}) {  // LZW may make two of them 6 GB
+        const StackFile stack(LargeStack(num_pages), folder / "a.tif", {});
+        const std::vector<std::string> names = folder.names();
+        ASSERT_EQ(names.size(), 1U);
+        const char version = test::read_bytes(folder / names.front()).at(2);
+        EXPECT_EQ(version, num_pages == 1 ? 42 : 43) << num_pages;
+    }
+}
+
 TEST(StackFile, ResolutionWithoutUnitIsKept) {
     const TemporaryFolder folder;
     write_planes(folder / "a.tif", "");

@@ -1,5 +1,6 @@
 #include "image/synthetic.hpp"
 
+#include "base/sha256.hpp"
 #include "image/quality.hpp"
 #include "image_support.hpp"
 
@@ -89,6 +90,9 @@ TEST(Synthetic, KeepsItsBits) {
     EXPECT_EQ(bits(scene, 2), 1060493537U);
     EXPECT_EQ(bits(noise, 0), 1067556957U);
     EXPECT_EQ(bits(noise, 5), 1020958200U);
+    Image corner({150, 150}, 3, DType::f32);
+    fill_scene(42, 0, 0, corner.view());
+    EXPECT_EQ(sha256_of(corner.bytes()), "c558e3de21be478c970fbe78dfd81af2d581ed032c22e2661e67f8bbbdc4bb61");
 }
 
 TEST(Noise, IsStandardNormal) {

@@ -96,11 +96,52 @@ TEST(TiffTags, ThoseThatHoldAreWrittenAgainWhateverTheByteOrder) {
     }
 }
 
+TEST(TiffTags, OfPlanesThatAreInterleavedTheArrangementIsLeftOut) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({20, 30}, 3, DType::u16);
+    for (const bool planar : {false, true}) {
+        const test::TiffKind kind{.planar = planar};
+        TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+        test::set_tiff_tags(tiff, image, false, kind);
+        TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, "{\"shape\": [3, 20, 30]}");
+        TIFFSetField(tiff, TIFFTAG_DATETIME, "2024:05:06 07:08:09");
+        test::write_tiff_pixels(tiff, image, kind);
+        TIFFClose(tiff);
+        const auto numbers = numbers_of(open_image(folder / "a.tif")->metadata().tiff_tags);
+        EXPECT_EQ(numbers, planar ? (std::vector<uint16_t>{306}) : (std::vector<uint16_t>{270, 306}));
+    }
+}
+
+TEST(TiffTags, OfImageJAreNotThoseOfOneImage) {
+    const TemporaryFolder folder;
+    static const TIFFFieldInfo kCounts{
+        50838, TIFF_VARIABLE2, TIFF_VARIABLE2, TIFF_LONG, FIELD_CUSTOM, 1, 1, const_cast<char*>("Counts")};
+    write_file(folder / "a.tif", [&](TIFF* tiff) {
+        const uint32_t counts[] = {12, 4};
+        TIFFMergeFieldInfo(tiff, &kCounts, 1);
+        TIFFSetField(tiff, 50838, 2, counts);
+    });
+    EXPECT_THAT(open_image(folder / "a.tif")->metadata().tiff_tags, IsEmpty());
+}
+
 TEST(TiffTags, ATransferFunctionIsNamed) {
     const TemporaryFolder folder;
     const std::vector<uint16_t> curve(65536);
     write_file(folder / "a.tif", [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_TRANSFERFUNCTION, curve.data()); });
     EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept, ElementsAre("TransferFunction"));
+}
+
+TEST(TiffTags, DirectoriesOfExifAndGpsAndUnknownTagsAreNamed) {
+    const TemporaryFolder folder;
+    static const TIFFFieldInfo kPrivate{65000, 1, 1, TIFF_SHORT, FIELD_CUSTOM, 1, 0, const_cast<char*>("Private")};
+    write_file(folder / "a.tif", [&](TIFF* tiff) {
+        TIFFMergeFieldInfo(tiff, &kPrivate, 1);
+        TIFFSetField(tiff, TIFFTAG_EXIFIFD, uint64_t{8});
+        TIFFSetField(tiff, TIFFTAG_GPSIFD, uint64_t{8});
+        TIFFSetField(tiff, 65000, 7);
+    });
+    EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept,
+                testing::UnorderedElementsAre("EXIF", "GPS position", "tag 65000"));
 }
 
 TEST(TiffTags, StatisticsOfTheInputAreTakenOutOfGdalsMetadata) {

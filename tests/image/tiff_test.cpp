@@ -144,17 +144,44 @@ TEST(Tiff, SamplesOfUndefinedFormatAreUnsigned) {
 
 TEST(Tiff, PremultipliedAlphaStaysSo) {
     const TemporaryFolder folder;
-    const Image image = make_pattern({5, 5}, 4, DType::u8);
-    TiffKind kind;
-    kind.extra_sample = EXTRASAMPLE_ASSOCALPHA;
-    write_tiff_fixture(folder / "a.tif", image, true, kind);
+    for (const int64_t channels : {2, 4}) {
+        const Image image = make_pattern({5, 5}, channels, DType::u8);
+        TiffKind kind;
+        kind.extra_sample = EXTRASAMPLE_ASSOCALPHA;
+        write_tiff_fixture(folder / "a.tif", image, true, kind);
+        const auto file = open_image(folder / "a.tif");
+        EXPECT_TRUE(file->metadata().premultiplied_alpha);
+        const Image colour = test::read_part(*file, {0, 0, {5, 5}});
+        const Image alpha = file->read_alpha();
+        save_image({colour.view(), alpha.view(), &file->metadata()}, folder / "b.tif");
+        EXPECT_TRUE(open_image(folder / "b.tif")->metadata().premultiplied_alpha) << channels;
+        EXPECT_THROW(save_image({colour.view(), alpha.view(), &file->metadata()}, folder / "b.png"), UsageError);
+    }
+}
+
+TEST(Tiff, StripsAreShortEnoughForOtherReaders) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({1500, 1000}, 1, DType::u16);
+    save_image({image.view(), {}, nullptr}, folder / "a.tif");
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "r");
+    EXPECT_LE(TIFFStripSize(tiff), 1 << 20);
+    EXPECT_EQ(TIFFNumberOfStrips(tiff), 3U);
+    TIFFClose(tiff);
+    EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
+}
+
+TEST(Tiff, AResolutionOfLessThanADotPerUnitIsRead) {
+    const TemporaryFolder folder;
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+    test::set_tiff_tags(tiff, make_pattern({5, 7}, 1, DType::u8), false, {});
+    TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_CENTIMETER);
+    TIFFSetField(tiff, TIFFTAG_XRESOLUTION, 0.5);
+    TIFFSetField(tiff, TIFFTAG_YRESOLUTION, 0.25);
+    test::write_tiff_pixels(tiff, make_pattern({5, 7}, 1, DType::u8), {});
+    TIFFClose(tiff);
     const auto file = open_image(folder / "a.tif");
-    EXPECT_TRUE(file->metadata().premultiplied_alpha);
-    const Image colour = test::read_part(*file, {0, 0, {5, 5}});
-    const Image alpha = file->read_alpha();
-    save_image({colour.view(), alpha.view(), &file->metadata()}, folder / "b.tif");
-    EXPECT_TRUE(open_image(folder / "b.tif")->metadata().premultiplied_alpha);
-    EXPECT_THROW(save_image({colour.view(), alpha.view(), &file->metadata()}, folder / "b.png"), UsageError);
+    EXPECT_EQ(file->metadata().x_resolution_per_m, 50);
+    EXPECT_EQ(file->metadata().y_resolution_per_m, 25);
 }
 
 TEST(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
@@ -217,6 +244,7 @@ TEST(Tiff, AsOneImageMorePagesAreRefusedThumbnailsAreNot) {
     EXPECT_THAT(test::refusal_of(folder / "pages.tif"), HasSubstr("more than one page"));
     write_two_pages(folder / "thumbnail.tif", FILETYPE_REDUCEDIMAGE);
     EXPECT_TRUE(same_bytes(load_image(folder / "thumbnail.tif"), make_pattern({20, 30}, 3, DType::u8)));
+    EXPECT_THAT(open_image(folder / "thumbnail.tif")->metadata().not_kept, testing::ElementsAre(HasSubstr("1 level")));
 }
 
 TEST(Tiff, UnsupportedKindsAreNamed) {

@@ -1,6 +1,7 @@
 // A stand-in for the NVML of a recent driver, opened in its place by tests: one device whose counters advance at every
 // reading. FAKE_NVML_REFUSES names functions (separated by blanks) that answer "not supported"; FAKE_NVML_PIDS lists
-// the processes on the device; FAKE_NVML_REASONS is the mask of slow-down reasons.
+// the processes on the device; FAKE_NVML_REASONS is the mask of slow-down reasons; with FAKE_NVML_LONG counters are of
+// the type unsigned long.
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -89,7 +90,7 @@ int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* mask) {
 }
 int nvmlDeviceGetFieldValues(void*, int count, FieldValue* values) {
     for (int i = 0; i < count; ++i) {
-        values[i].type = 3;  // unsigned long long
+        values[i].type = variable("FAKE_NVML_LONG").empty() ? 3 : 2;  // unsigned long long, unsigned long
         values[i].result = values[i].field == 74 || values[i].field == 75 ? kSuccess : kNotSupported;
         values[i].value = values[i].field == 75 ? thermal_ns += 2'000'000'000 : power_ns += 500'000'000;
     }

@@ -3,6 +3,9 @@
 
 #include "launch_kernel.cuh"
 
+#include "patchbench/device/device.hpp"
+#include "patchbench/device/stream.hpp"
+
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -60,6 +63,40 @@ void with_seeds(const std::function<void(Bench&)>& use) {
         std::memset(bench.host, static_cast<int>(seed), kBytes);
         use(bench);
     }
+}
+
+TEST(VisibleDevices, AreAllOfTheMachine) {
+    for (const int count : {1, 2, 3}) {
+        const FakeCuda machine({.num_devices = count});
+        EXPECT_EQ(std::ssize(device::visible_cuda_devices()), count);
+    }
+}
+
+TEST(DeviceWork, IsDoneWhenItsDeviceIsSynchronised) {
+    with_seeds([](Bench& bench) {
+        bench.copy_in(bench.first);
+        call(cudaEventRecord(bench.event, bench.first));
+        call(cudaStreamWaitEvent(bench.second, bench.event, 0));
+        bench.copy_out(bench.second);
+        device::synchronise_device({DeviceKind::cuda, 0});
+        EXPECT_TRUE(bench.has_copied());
+    });
+}
+
+TEST(DeviceMemoryOfTwo, LiesOnTheDeviceThatItIsFor) {
+    const FakeCuda machine({.num_devices = 2});
+    constexpr DeviceId kFirst{DeviceKind::cuda, 0}, kOther{DeviceKind::cuda, 1};
+    device::select_device(kFirst);
+    const auto used = [](DeviceId device) {
+        const device::DeviceMemory memory = device::device_memory(device);
+        return memory.total_bytes - memory.free_bytes;
+    };
+    const device::DeviceBuffer buffer(kOther, kBytes);
+    EXPECT_EQ(used(kFirst), 0);
+    EXPECT_EQ(used(kOther), static_cast<int64_t>(kBytes));
+    int current = -1;
+    call(cudaGetDevice(&current));
+    EXPECT_EQ(current, 0) << "as before";
 }
 
 TEST(FakeCuda, AStreamKeepsItsOrderAndAnEventThatOfTwo) {
