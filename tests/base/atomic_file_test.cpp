@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -82,6 +83,16 @@ TEST(AtomicFile, AWholeTextReplacesAnOlderFileOrLeavesIt) {
     const FileSizeLimit limit(2);
     EXPECT_THROW(write_whole(folder / "a.txt", "newer"), Error);
     EXPECT_EQ(read_bytes(folder / "a.txt"), "new");
+}
+
+TEST(AtomicFile, ReadsWhatIsThereOfWhatIsAskedFor) {
+    const TemporaryFolder folder;
+    AtomicFile file(folder / "a.txt");
+    file.append(bytes_of("hello"));
+    std::array<std::byte, 10> bytes{};
+    EXPECT_EQ(file.read_at(2, bytes), 3U);
+    EXPECT_EQ(bytes[2], std::byte{'o'});
+    EXPECT_EQ(file.read_at(5, bytes), 0U);
 }
 
 TEST(AtomicFile, WritersThatOpenItByNameAreCommittedToo) {

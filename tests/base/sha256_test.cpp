@@ -43,7 +43,8 @@ TEST(Sha256, OfPiecesSeesEachByteOfASmallFileAndBothEndsOfAnyFile) {
         ++count;
     };
     add("");
-    for (const size_t size : {size_t{5}, (size_t{64} << 10) + 1, size_t{700'001}, size_t{66} << 20}) {
+    for (const size_t size :
+         {size_t{5}, (size_t{64} << 10) + 1, (size_t{64} << 10) + 2, size_t{700'001}, size_t{66} << 20}) {
         std::string bytes(size, 'x');
         add(bytes);
         const size_t step = size < size_t{1} << 20 ? size / 5 : size - 1;

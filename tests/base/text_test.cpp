@@ -37,12 +37,15 @@ TEST(Suggest, AChangedLetterIsOneStep) {
     EXPECT_EQ(edit_distance("halo", "hale"), 1U);
     EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
     EXPECT_EQ(edit_distance("", "abc"), 3U);
+    EXPECT_EQ(edit_distance("abc", ""), 3U);
+    EXPECT_EQ(edit_distance("haalloo", "halo"), 3U);
 }
 
 TEST(Suggest, FindsTheNearestWordOnly) {
     const std::vector<std::string> known{"patch", "halo", "batch"};
     EXPECT_EQ(nearest_word("pathc", known), "patch");
     EXPECT_EQ(nearest_word("hallo", known), "halo");
+    EXPECT_EQ(nearest_word("haallo", known), "halo");
     EXPECT_EQ(nearest_word("PATCH", known), "patch");
     EXPECT_EQ(nearest_word("temperature", known), "");
 }

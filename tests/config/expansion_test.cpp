@@ -65,6 +65,7 @@ TEST_F(Sweep, HugeRangesAreBounded) {
                 StartsWith(":1:13: image.seed: "));
     EXPECT_THAT(loaded("batch: {from: 1, to: 3, step: 9223372036854775807}\n"), ElementsAre("256 none 1"));
     EXPECT_THAT(loaded("batch: {from: 1, to: 3, factor: 9223372036854775807}\n"), ElementsAre("256 none 1"));
+    EXPECT_THAT(loaded("batch: {from: 2, to: 3, factor: 9223372036854775807}\n"), ElementsAre("256 none 2"));
 }
 
 TEST_F(Sweep, GroupsAreBoundedTogether) {

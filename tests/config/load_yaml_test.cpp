@@ -181,6 +181,11 @@ TEST_F(YamlFile, WrongShapesAreRefused) {
     EXPECT_THAT(refusal("# only a comment\n"), StartsWith(": "));
 }
 
+TEST_F(YamlFile, WhatIsWrongInTheFileIsRefusedEvenIfAnOverrideReplacesIt) {
+    EXPECT_THAT(refusal("patch: abc\n", {"patch=8"}), StartsWith(":1:8: patch: 'abc'"));
+    EXPECT_THAT(refusal("groups: [{patch: 0}]\n", {"patch=8"}), StartsWith(":1:18: patch = 0: "));
+}
+
 TEST_F(YamlFile, UnreadableFilesAreNamed) {
     EXPECT_THAT(usage_error([&] { (void)load_config(folder_ / "none.yaml", {}); }), HasSubstr("none.yaml: "));
     EXPECT_THAT(usage_error([&] { (void)load_config(folder_, {}); }), HasSubstr(folder_.string()));

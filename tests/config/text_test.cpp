@@ -104,6 +104,11 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_EQ(format_setting(PointSettings{}.threads), "auto");
 }
 
+TEST(Text, ANetworkInAFileIsCalledAsTheFileWithoutWhatSeparatesPartsOfALabel) {
+    EXPECT_EQ(parsed<NetworkSetting>("models/my-net_2 v1.5.onnx").name(), "my_net_2_v1.5");
+    EXPECT_EQ(parsed<NetworkSetting>("unet").name(), "unet");
+}
+
 TEST(ByKey, EveryDefaultIsLegalAndReadsBack) {
     const PointSettings defaults;
     PointSettings copy;
@@ -131,6 +136,7 @@ TEST(ByKey, HelpHasShapeRangeAndDefault) {
     EXPECT_EQ(help_by_key(defaults, "dtype").range, "");
     EXPECT_EQ(help_by_key(defaults, "sigma").range, "0 to 1");
     EXPECT_EQ(help_by_key(defaults, "trained_sigma").range, "0.0001 to 1");
+    EXPECT_EQ(help_by_key(defaults, "image.noise_sigma").value, "0.1");
     EXPECT_THROW((void)help_by_key(defaults, "pathc"), UsageError);
     for (const auto& key : point_keys()) EXPECT_FALSE(help_by_key(defaults, key).meaning.empty()) << key;
 }
@@ -141,6 +147,7 @@ TEST(RawShape, IsReadAsWritten) {
     EXPECT_EQ(shape.channels, 4);
     EXPECT_EQ(shape.dtype, DType::f32);
     EXPECT_EQ(parse_raw_shape("8x9x224:i16").channels, 224);
+    EXPECT_EQ(parse_raw_shape("1x1x1:u8").extent, (Extent{1, 1}));
     for (const DType type : {DType::u8, DType::u16, DType::i16, DType::u32, DType::f16, DType::f64})
         EXPECT_EQ(parse_raw_shape("8x9x1:" + std::string(name_of(type))).dtype, type);
 }

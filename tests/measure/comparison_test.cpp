@@ -71,6 +71,16 @@ TEST(Comparison, AnIntervalWithoutOneThatTheTestDoesNotConfirmIsSaidToDisagree) 
     EXPECT_THAT(comparison.reason, testing::HasSubstr("disagree"));
 }
 
+TEST(Comparison, ATestThatTheIntervalDoesNotConfirmIsSaidToDisagree) {
+    const auto comparison =
+        compare_times({{1.000, 1.010, 1.020, 1.030, 1.040, 1.300}}, {{1.045, 1.305, 1.310, 1.320, 1.330, 1.340}});
+    EXPECT_LT(comparison.ratio_interval.value().low, 1);
+    EXPECT_GT(comparison.ratio_interval->high, 1);
+    EXPECT_LT(comparison.p_value, kSignificance);
+    EXPECT_EQ(comparison.change, Change::unsure);
+    EXPECT_THAT(comparison.reason, testing::HasSubstr("disagree"));
+}
+
 TEST(Comparison, EmptyOrImpossibleTimesAreErrors) {
     EXPECT_THROW((void)compare_times({}, {{1.0}}), Error);
     EXPECT_THROW((void)compare_times({{1.0}}, {Launch{}}), Error);
@@ -106,6 +116,10 @@ TEST(Comparison, LaunchIntervalIsStudentsT) {
     EXPECT_NEAR(std::log(comparison.ratio_interval.value().high), 0.5 + 4.302653 * 0.02 / std::sqrt(2.0), 1e-7);
     EXPECT_NEAR(comparison.p_value, 1 - 35.3553391 / std::sqrt(35.3553391 * 35.3553391 + 2), 1e-9);
     EXPECT_EQ(comparison.change, Change::slower);
+    // Three new launches: pooled deviation sqrt(4e-4 / 3); error: that * sqrt(1/2 + 1/3); t(0.975, 3) = 3.182446.
+    const auto uneven =
+        compare_times({{std::exp(0.0)}, {std::exp(0.02)}}, {{std::exp(0.50)}, {std::exp(0.51)}, {std::exp(0.52)}});
+    EXPECT_NEAR(std::log(uneven.ratio_interval.value().high), 0.5 + 3.182446 * std::sqrt(4e-4 / 3 * 5 / 6), 1e-7);
 }
 
 TEST(Comparison, EnoughLaunchesAreTestedByTheirRanks) {

@@ -32,6 +32,16 @@ TEST(PointFigures, TheLongestTimeGivesTheLowestRate) {
     EXPECT_DOUBLE_EQ(figures.images_per_s->low, 0.8 / 13) << "the pixels are 0.8 of an image";
 }
 
+TEST(PointFigures, PassesOfLessThanASecondHaveAnInterval) {
+    record::PointTrace trace = skewed_trace();
+    for (double& seconds : trace.wall_s) seconds /= 16;
+    trace.ranks[0].wall_s = trace.wall_s;
+    const auto rates = point_figures(summarise(trace)).patches_per_s;
+    ASSERT_TRUE(rates);
+    EXPECT_DOUBLE_EQ(rates->low, 16 * 8 / 13.0);
+    EXPECT_DOUBLE_EQ(rates->high, 16 * 8 / 7.0);
+}
+
 TEST(PointFigures, FewRepetitionsHaveNoInterval) {
     record::PointTrace trace = skewed_trace();
     trace.wall_s.resize(5);

@@ -48,6 +48,36 @@ TEST(BatchPanel, HasALineForEachWayToCut) {
     EXPECT_EQ(panels[0].limit_mib, 300);
 }
 
+TEST(BatchPanel, HasALineForEachHaloAndWayToGiveContext) {
+    std::vector<record::PointTrace> traces;
+    for (const int64_t batch : {1, 2})
+        for (const auto& halo : std::vector<config::HaloSetting>{{config::HaloSetting::Kind::pixels, 20},
+                                                                 {config::HaloSetting::Kind::pixels, 40},
+                                                                 {config::HaloSetting::Kind::carried, 0},
+                                                                 {config::HaloSetting::Kind::exchanged, 0}}) {
+            const auto index = static_cast<int64_t>(traces.size());
+            traces.push_back(with_index(sample_point(batch, 9, 2, 150), index));
+            traces.back().point.settings.halo = halo;
+            traces.back().point.halo = halo.pixels > 0 ? halo.pixels : 20;  // that of the exact one
+        }
+    const auto panels = panels_of(traces);
+    ASSERT_EQ(panels.size(), 1U);
+    ASSERT_EQ(panels[0].lines.size(), 4U);
+    for (size_t line = 0; line < 4; ++line)
+        EXPECT_THAT(panels[0].lines[line].points, ElementsAre(line, line + 4)) << panels[0].lines[line].label;
+}
+
+TEST(BatchPanel, ADeviceIsTheOneThatWasUsedWhicheverWasAskedFor) {
+    auto traces = batch_sweep();
+    traces[1].point.settings.device = config::DeviceChoice::cpu;
+    ASSERT_EQ(panels_of(traces).size(), 1U);
+    EXPECT_THAT(panels_of(traces)[0].lines[0].points, ElementsAre(1, 2, 4));
+    traces[1].point.settings.device = config::DeviceChoice::automatic;
+    traces[1].point.device = DeviceKind::cuda;
+    ASSERT_EQ(panels_of(traces).size(), 1U);
+    EXPECT_THAT(panels_of(traces)[0].all.points, ElementsAre(4, 2));
+}
+
 TEST(BatchPanel, OtherNetworksHaveAPanelOfTheirOwn) {
     auto traces = batch_sweep();
     for (auto trace : batch_sweep()) {

@@ -33,6 +33,7 @@ TEST(Scaling, SpeedUpIdealBoundAndEfficiency) {
     ASSERT_EQ(all[0].points.size(), 3U);
     const auto& [one, two, four] = std::tie(all[0].points[0], all[0].points[1], all[0].points[2]);
     EXPECT_EQ(one.num_ranks, 1);
+    EXPECT_EQ(std::tuple(one.point, two.point, four.point), std::tuple(1, 2, 4));
     EXPECT_DOUBLE_EQ(one.speedup, 1);
     EXPECT_DOUBLE_EQ(one.efficiency, 1);
     EXPECT_DOUBLE_EQ(two.speedup, 10 / 5.5);
@@ -110,6 +111,9 @@ TEST(Scaling, CostsOfTheProgram) {
     const auto measured = scalings_of(traces).at(0).points[1];
     EXPECT_NEAR(measured.host_cores.value(), 0.02, 1e-12) << "each rank's process ran a hundredth of the time";
     EXPECT_FALSE(measured.simulated_s) << "a network's own time is no bound";
+    EXPECT_FALSE(measured.between_s) << "the time of all repetitions was not measured";
+    for (auto& rank : traces[1].ranks) rank.cpu_s.clear();
+    EXPECT_FALSE(scalings_of(traces).at(0).points[1].host_cores) << "nor was the time of the CPU";
     for (auto& trace : traces) {
         trace.point.settings.engine = EngineKind::timed;
         trace.repeated_s = 6 * (1.025 * trace.wall_s[3] + 0.25);  // mean passes plus the time between them

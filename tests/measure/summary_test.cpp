@@ -139,6 +139,16 @@ TEST(Summary, ImbalanceCountsIdleRanks) {
     EXPECT_DOUBLE_EQ(summary.imbalance.value(), 1.5);
     EXPECT_EQ(summary.slowest_rank, 0);
     EXPECT_FALSE(summary.ranks[2].patches_per_s);
+    trace.ranks[0].num_patches = 1;
+    EXPECT_DOUBLE_EQ(summarise(trace).ranks[0].patches_per_s.value(), 1 / 3.0);
+}
+
+TEST(Summary, ContextSaysHowRanksArePlacedAndShareTheWork) {
+    record::PointTrace trace = three_rank_trace();
+    EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("ranks", "3")));
+    trace.point.settings.placement = config::Placement::scatter;
+    trace.point.settings.schedule = config::Schedule::dynamic;
+    EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("ranks", "3, scatter, dynamic")));
 }
 
 TEST(Summary, CpuPercentIsCpuTimeOverWallTime) {

@@ -135,6 +135,21 @@ TEST(Verdict, CountsAReasonOnceForEachStateThatHasIt) {
                 ElementsAre("1 of 3 points: a reason of both", "1 of 3 points: a reason of both"));
 }
 
+TEST(Verdict, NamesFiveReasonsAndCountsTheOthers) {
+    std::vector<Summary> points{good()};
+    const auto add = [&](const std::string& reason) {
+        points.push_back(unverified());
+        points.back().reasons = {reason};
+    };
+    for (const char* reason : {"a", "b", "c", "d", "e"}) add(reason);
+    EXPECT_THAT(judge(points, false).reasons, ElementsAre("1 of 6 points: a", "1 of 6 points: b", "1 of 6 points: c",
+                                                          "1 of 6 points: d", "1 of 6 points: e"));
+    add("f");
+    add("g");
+    EXPECT_THAT(judge(points, false).reasons, SizeIs(6));
+    EXPECT_THAT(judge(points, false).reasons.back(), HasSubstr("2 other"));
+}
+
 TEST(Verdict, FewRepetitionsAreInvalidOnlyWhenStrict) {
     EXPECT_EQ(judge({short_run()}, false).validity, Validity::valid);
     const Verdict strict = judge({short_run()}, true);

@@ -74,6 +74,15 @@ TEST(WidthSeries, TheLargestJumpIsThatWhichTheWidthExplainsLeast) {
     EXPECT_TRUE(jumps[1].is_largest) << "2.4 times at the same width";
 }
 
+TEST(WidthSeries, AJumpFromAPointWithoutAPredictionHasNoRatioOfPixels) {
+    std::vector<record::PointTrace> traces{wide_point(1, 512, 100, 1), wide_point(2, 1024, 260, 2),
+                                           wide_point(3, 1028, 261, 3)};
+    traces[0].prediction.reset();
+    const MemoryJump jump = series_of(traces).at(0).jumps.at(0);
+    EXPECT_FALSE(jump.pixels_ratio);
+    EXPECT_DOUBLE_EQ(jump.peak_ratio, 2.6);
+}
+
 TEST(WidthSeries, AStepOfExactlyAQuarterIsNone) {
     const auto steps = [](double second_mib) {
         return series_of({wide_point(1, 1000, 100, 1), wide_point(2, 2000, second_mib, 2),

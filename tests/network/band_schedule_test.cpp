@@ -134,6 +134,7 @@ TEST(BandSchedule, MakesOneBandOfTheOutputAStepAndTakesNoMoreOfTheInput) {
             with_output += size > 0 ? 1 : 0;
         }
         EXPECT_EQ(with_output, 11);
+        EXPECT_DOUBLE_EQ(schedule.whole_bands(), 10 + static_cast<double>(alignment) / static_cast<double>(band));
         EXPECT_EQ(schedule.most_input_rows(), band);
     });
 }
@@ -161,6 +162,37 @@ TEST(BandMemory, KeepsRowsOfSkipsInRings) {
     EXPECT_FALSE(next.is_ring);
     EXPECT_EQ(next.kept_places, 5);  // a row above a tile, and the tile that the next layer is behind
     EXPECT_EQ(next.places, 5 + 32);
+    EXPECT_EQ(memory.maps[graph.output()].places, 0) << "its rows are written to the caller";
+    EXPECT_EQ(rows_stored(schedule)[steps[0].last], 32) << "a chunk for each step";
+    EXPECT_EQ(rows_stored(schedule)[steps[1].last], 5);
+}
+
+// A layer that reads the top rows of an image works on a copy with a row of zeros. Its map is given up before it makes
+// its own, here beside x, which is needed later.
+TEST(BandMemory, OfPiecesGivesUpAMapOnceItIsCopied) {
+    GraphBuilder net;
+    const size_t x = net.convolve(net.input(1), 4, {.weights = "x"});
+    const size_t wide = net.relu(net.convolve(x, 32, {.weights = "wide"}));
+    const size_t sum = net.add(net.convolve(wide, 4, {.weights = "narrow"}), x);
+    net.convolve(net.concatenate(sum, x), 1, {.weights = "last", .kernel = 1});
+    const BandShape top{.rows = {0, 64}, .band = 64, .image = {128, 8}, .unit = ComputedUnit::pixel};
+    const int64_t row_bytes = 8 * 4;  // of a channel
+    EXPECT_EQ(peak_of_bands({net.graph(), top}, kOnednnPath), (66 * 4 + 65 * 32 + 66 * 32) * row_bytes)
+        << "x, the wide map and its copy";
+}
+
+// Beyond the copies of kernels, which are the same for any width.
+TEST(BandMemory, OfPiecesGrowsWithTheWidthOfTheImage) {
+    for_shapes([](const Graph& graph, int64_t alignment) {
+        const auto bytes = [&](int64_t width, RowMemory memory) {
+            const BandShape shape{.rows = {0, 256}, .band = 8, .image = {256, width}, .unit = ComputedUnit::pixel};
+            return peak_of_bands({graph, shape}, kOnednnPath, memory);
+        };
+        const int64_t width = 1024 * alignment;
+        for (const RowMemory memory : {RowMemory::own, RowMemory::fixed})
+            EXPECT_EQ(bytes(3 * width, memory) - bytes(2 * width, memory),
+                      bytes(2 * width, memory) - bytes(width, memory));
+    });
 }
 
 // The copy of the head is computed together with the sum that reads it, and is not stored at all.

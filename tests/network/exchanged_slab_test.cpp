@@ -141,6 +141,16 @@ TEST(ExchangedSlabs, SendTheOperandsOfAConcatenationThatHasNoMap) {
     EXPECT_EQ(ExchangedSlab(graph, middle).traffic().bytes, ExchangedSlab(graph, of_torch).traffic().bytes);
 }
 
+TEST(ExchangedSlabs, HoldNoRowsBesideTheirOwnWhereNoneIsRead) {
+    GraphBuilder net;
+    const size_t x = net.convolve(net.input(1), 8, {.weights = "x", .kernel = 1});
+    net.convolve(net.relu(x), 1, {.weights = "last"});
+    const Graph graph = net.graph();
+    const ExchangedSlab middle(
+        graph, {.rows = {8, 16}, .above = {0, 8}, .below = {16, 24}, .image = {24, 8}, .unit = ComputedUnit::pixel});
+    EXPECT_EQ(middle.held(0), (Range{8, 16}));
+}
+
 TEST(ExchangedSlabs, RefuseRowsBesideTilesAndGaps) {
     const Graph graph = graph_of(kSlabShapes.front());
     const Extent image{22, 8};

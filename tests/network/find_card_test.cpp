@@ -131,10 +131,12 @@ TEST(FindCard, WindowsInside) {
 }
 
 TEST(FindCard, WindowsThatOverlap) {
-    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+    const ValueAt network = [](const Window& in, int64_t c, int64_t y, int64_t x) {
         return mean_of(in, c, 8, y, x) + mean_of(in, c, 8, y + 8, x + 8);
-    });
-    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 8, radius 15, halo 8");
+    };
+    for (const int64_t step : {1, 4, 8})
+        EXPECT_EQ(to_text(find(network, step).card), "channels 1, sigma none, range 1, alignment 8, radius 15, halo 8")
+            << "where extents are multiples of " << step;
 }
 
 TEST(FindCard, GlobalMeanIsUnbounded) {
@@ -194,6 +196,13 @@ TEST(FindCard, RangeOf255) {
     EXPECT_EQ(found.card.range, 255);
 }
 
+/// Of no use in [0,1], and the noise of samples of up to 255 stays.
+TEST(FindCard, RangeOf255IsOfNetworksThatTakeNoiseAway) {
+    const FoundCard found =
+        find([](const Window& in, int64_t c, int64_t y, int64_t x) { return std::max<double>(in(c, y, x), 3); });
+    EXPECT_EQ(found.card.range, 1);
+}
+
 std::string refusal_of(const TryWindow& network) {
     try {
         (void)find_card({{.channels = 1}}, network);
@@ -232,6 +241,7 @@ TEST(NetworkCard, TextIsReadBack) {
     for (const NetworkCard& card :
          {NetworkCard{
               .channels = 1, .sigma = SigmaInput::input, .range = 255, .alignment = 8, .radius = 12, .halo = 16},
+          NetworkCard{.alignment = 2, .radius = 1, .halo = 0}, NetworkCard{.radius = 0, .halo = 0},
           NetworkCard{.range = 0.5}})
         EXPECT_EQ(parse_network_card(to_text(card)), card) << to_text(card);
 }

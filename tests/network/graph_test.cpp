@@ -126,6 +126,8 @@ TEST(Graph, RefusesFiltersThatItDoesNotHave) {
     for (const int64_t channels : {int64_t{0}, int64_t{-1}, (int64_t{1} << 20) + 1})
         EXPECT_EQ(refusal({kInput, convolution(0, {.weights = "w"}, channels)}),
                   which + std::to_string(channels) + " channels: there must be 1 to 1048576");
+    const Graph widest({kInput, convolution(0, {.weights = "w"}, int64_t{1} << 20)});
+    EXPECT_EQ(widest.channels_out(), 1 << 20);
 }
 
 TEST(Graph, RefusesShapesThatAreNoNetwork) {

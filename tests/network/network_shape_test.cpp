@@ -28,6 +28,7 @@ TEST(NetworkShapes, AreWrittenAndReadBack) {
         {DrunetShape{}, "widths 64-128-256-512, 4 blocks"},
         {DrunetShape{.channels = 1, .widths = {16}, .blocks = 1}, "widths 16, 1 blocks"},
         {UnetShape{.channels = 1, .widths = {8, 20}}, "widths 8-20"},
+        {UnetShape{.widths = {1, 4096}}, "widths 1-4096"},
         {DncnnShape{.depth = 17, .residual = DncnnResidual::subtract}, "depth 17, width 64, residual subtract"},
         {DncnnShape{.depth = 2, .width = 8, .residual = DncnnResidual::none}, "depth 2, width 8, residual none"}};
     for (const auto& [shape, text] : shapes) {
@@ -38,7 +39,7 @@ TEST(NetworkShapes, AreWrittenAndReadBack) {
 
 TEST(NetworkShapes, RefuseOtherTexts) {
     for (const char* text : {"", "widths", "widths -64", "widths 64-", "widths 64, 0 blocks", "widths 64, 4 blocks ",
-                             "widths 64, 99999 blocks", "depth 4, width 64, residual add"})
+                             "widths 64, 99999 blocks", "widths 4097, 4 blocks", "depth 4, width 64, residual add"})
         EXPECT_THROW((void)parse_network_shape(kind_of<DrunetShape>(), 3, text), UsageError) << text;
     EXPECT_THROW((void)parse_network_shape(kind_of<DncnnShape>(), 3, "depth 4, width 64, residual both"), UsageError);
 }

@@ -178,6 +178,23 @@ TEST(StripPoints, TakeSmallTilesWhereTheseCostLess) {
     EXPECT_TRUE(cut.strip_columns.has_value());
 }
 
+TEST(StripPoints, TakeSmallTilesOnlyWhereALimitAsksForThem) {
+    config::PointSettings settings = wide_point();
+    settings.image.width = 200;
+    Topology topology = make_local_topology(1);
+    topology.ranks[0].free_host_bytes = static_cast<int64_t>(2 * 0.95 * predict(planned(settings))->peak_mib * kMiB);
+    EXPECT_FALSE(planned(settings, topology).winograd_tile.has_value());
+}
+
+TEST(StripPoints, AreSettledWhateverWasSettledBefore) {
+    Point point = planned(wide_point());
+    point.winograd_tile = 2;
+    point.strip_columns = 500;
+    settle_memory(point);
+    EXPECT_FALSE(point.winograd_tile.has_value()) << "there is memory enough for the faster ones";
+    EXPECT_FALSE(point.strip_columns.has_value());
+}
+
 TEST(StripPoints, OfAnAutomaticHaloAreWeighedByWhatTheyCompute) {
     config::PointSettings settings = wide_point();
     settings.patch = 32;  // no bands are thinner

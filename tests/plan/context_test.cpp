@@ -103,9 +103,28 @@ TEST(Context, SeveralRanksKeepTheBitsOfOne) {
     EXPECT_TRUE(is_in_bands(point)) << point.halo_note;
     for (const ContextWay& way : context_ways(point, 1))
         EXPECT_EQ(way.obstacle.empty(), is_in_bands(way.point)) << way_text(way);
+    EXPECT_EQ(std::ranges::count_if(context_ways(point, 1), [](auto& way) { return is_exchanged(way.point); }), 1);
     const Point alone = planned(settings);
     EXPECT_EQ(context_ways(alone, 1).size(), 3U) << "nothing is exchanged";
     for (const ContextWay& way : context_ways(alone, 1)) EXPECT_EQ(way.obstacle, "");
+}
+
+TEST(Context, TwoRanksShareThinnerBandsMoreEvenly) {
+    config::PointSettings settings = weighed_point();
+    settings.image.height = 192;  // three bands of 64 rows, six of 32
+    const auto rows_of = [&](int ranks) {
+        return context_ways(planned(settings, make_local_topology(ranks)), 1).front().point.band_rows;
+    };
+    EXPECT_EQ(rows_of(1), 64);
+    EXPECT_EQ(rows_of(2), 32);
+}
+
+TEST(Context, TilesAreWeighedWithTheirBatch) {
+    config::PointSettings settings = weighed_point();
+    for (const auto& [asked, weighed] : {std::pair<int64_t, int64_t>{4, 4}, {0, 1}}) {  // 0: auto
+        settings.batch.count = asked;
+        EXPECT_EQ(context_ways(planned(settings), 1).back().point.batch, weighed) << asked;
+    }
 }
 
 TEST(Context, ASearchDecidesBetweenTiles) {

@@ -85,7 +85,8 @@ TEST(Cropping, OnCudaIsWhereItIsSureToGain) {
     EXPECT_FALSE(is_cropped(cuda_point<DncnnShape>(256, 20, Precision::bf16)));
     EXPECT_FALSE(is_cropped(cuda_point<DncnnShape>(256, 20, Precision::tf32)));
     EXPECT_FALSE(is_cropped(cuda_point<DrunetShape>(256, 0, Precision::fp32))) << "nothing is saved";
-    EXPECT_FALSE(is_cropped(cuda_point<DrunetShape>(2048, 192, Precision::fp32))) << "the image is one window";
+    for (const int64_t patch : {1024, 2048})
+        EXPECT_FALSE(is_cropped(cuda_point<DrunetShape>(patch, 192, Precision::fp32))) << "the image is one window";
 }
 
 TEST(Cropping, OnCudaIsOfCallsOfManyShapes) {

@@ -67,7 +67,7 @@ TEST(ImageSharing, LeavesASingleRankTheOrder) {
 
 TEST(ImageSharing, IsSaidInALine) {
     EXPECT_THAT(sharing_line({{}, {0, 1}}, 2), HasSubstr("2 images on 2 ranks: one rank"));
-    EXPECT_THAT(sharing_line({{0, 1}, {}}, 3), HasSubstr("all ranks work on each"));
+    EXPECT_THAT(sharing_line({{0, 1}, {}}, 3), testing::EndsWith("all ranks work on each"));
     EXPECT_THAT(sharing_line({{0}, {1, 2}}, 2), HasSubstr("of the 1 large"));
     EXPECT_THAT(sharing_line({{}, {0, 1}}, 1), IsEmpty());
     EXPECT_THAT(sharing_line({{0}, {}}, 4), IsEmpty());

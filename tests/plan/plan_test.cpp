@@ -159,6 +159,16 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 windows for 2 ")));
 }
 
+TEST(Plan, TrainedSigmaIsForNetworksThatAreNotToldTheNoiseLevel) {
+    config::PointSettings settings = small_point();
+    settings.trained_sigma.level = 0.1;
+    EXPECT_THAT(point_of(settings).notes, IsEmpty());
+    settings.network = network::kind_of<network::DrunetShape>();
+    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("trained_sigma has no effect")));
+    settings.trained_sigma = {};
+    EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("trained_sigma"))));
+}
+
 TEST(Plan, APointThatMayNotFitIsNotedAndRuns) {
     config::PointSettings settings = small_point();
     settings.memory_limit_mib = 3;  // the weights alone take 2.5
@@ -177,6 +187,8 @@ TEST(Plan, ErrorsNameThePointAndTheKey) {
                 AllOf(HasSubstr("point 0 (drunet-p100"), HasSubstr("patch = 100"), HasSubstr("96 and 104")));
     settings.halo.kind = config::HaloSetting::Kind::automatic;
     EXPECT_THAT(refusal_of(settings), HasSubstr("patch = 100"));
+    settings.layout = Layout::contiguous;  // in which no engine carries rows
+    EXPECT_THAT(refusal_of(settings), HasSubstr("patch = 100")) << "even while the halo is open";
     settings.patch = 64;
     settings.halo = {config::HaloSetting::Kind::pixels, 20};
     EXPECT_THAT(refusal_of(settings),
@@ -357,6 +369,7 @@ TEST(Plan, WholeImagesAreOneBatchEach) {
     settings.odd_shape = OddShape::split;
     const Point point = point_of(settings, make_local_topology(2));
     EXPECT_EQ(label_of(point), "drunet-2048x1228-split-fp32");
+    EXPECT_EQ(point.batch, 1);
     EXPECT_THAT(point.notes, Contains(HasSubstr("rank 0 of 2")));
     const Prediction prediction = *predict(point);
     EXPECT_EQ(prediction.pixels_per_forward, 1088 * 640);

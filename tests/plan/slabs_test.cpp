@@ -73,10 +73,16 @@ TEST(Exchanged, MessagesAreCounted) {
     EXPECT_DOUBLE_EQ(exchange_seconds(point, {.latency_s = 1e-3, .bytes_per_s = 1e6}),
                      0.019 + static_cast<double>(traffic.bytes) / 1e6);
     EXPECT_THAT(point.notes, Contains(HasSubstr("3 slabs of 1 to 4 rows; a rank sends up to 38 messages")));
+    EXPECT_THAT(planned(settings, make_local_topology(2)).notes, Contains(HasSubstr("2 slabs of 1 to 8 rows")));
     const Point alone = planned(settings);
     EXPECT_EQ(busiest_traffic(alone).messages, 0);
     EXPECT_EQ(exchange_seconds(alone, {.latency_s = 1, .bytes_per_s = 1}), 0);
     EXPECT_THAT(alone.notes, IsEmpty());
+}
+
+TEST(Exchanged, TheSlabOfOneRankTakesTheImageAndGivesIt) {
+    const Point alone = planned(exchanged_point(32));
+    EXPECT_EQ(slab_bytes(alone).in_out, int64_t{300} * 200 * (3 + 3) * 4);
 }
 
 TEST(Exchanged, MemoryIsSharedOutOverRanks) {
@@ -100,7 +106,8 @@ TEST(Exchanged, RefusesWhatCannotExchangeRows) {
                     s.layout = Layout::contiguous;
                 }),
                 names_the_halo);
-    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }),
+                testing::AllOf(names_the_halo, HasSubstr("engine timed")));
     EXPECT_THAT(refused_with([](auto& s) { s.schedule = config::Schedule::dynamic; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.dtype = Precision::bf16; }), HasSubstr("bf16"));
 }

@@ -115,6 +115,7 @@ TEST(TileGrid, CoincidingWindowsAreMergedAndPatchesStillCounted) {
         EXPECT_EQ(patches, ceil_div(c.image.h, c.spec.patch) * ceil_div(c.image.w, c.spec.patch));
         EXPECT_EQ(grid.num_patches({0, grid.num_windows()}), patches);
         EXPECT_EQ(grid.num_patches({1, 1}), 0);
+        EXPECT_EQ(grid.processed_pixels(), grid.num_windows() * grid.window().pixels());
     }
 }
 
@@ -184,6 +185,8 @@ TEST(TileGrid, IllegalValuesNameTheNearestLegalOnes) {
                     TileGrid({1 << 29, 1 << 29}, {1, 0, 1});
                 }),
                 names("patch = 1 px ", "536870912 px", "4194304"));
+    for (const Extent& strip : {Extent{1 << 23, 5}, {5, 1 << 23}})
+        EXPECT_THAT(usage_error([&] { TileGrid(strip, {1, 0, 1}); }), names("patch = 1 px ", "8388608 px", "4194304"));
     EXPECT_THAT(usage_error([&] {
                     (void)TileGrid({1 << 21, 1 << 21}, {1, 1 << 19, 1}).processed_pixels();
                 }),

@@ -23,6 +23,9 @@ TEST(Topology, CountsNodesAndFindsSharedDevices) {
     topology.ranks[1].pci_bus_id = topology.ranks[2].pci_bus_id = "0000:01:00.0";
     EXPECT_EQ(shared_devices(topology), (std::vector<std::vector<int>>{{1, 2}}));
     EXPECT_THAT(shared_devices(make_local_topology(3)), IsEmpty());
+    topology = cuda_topology(3);
+    for (RankPlace& place : topology.ranks) place.device_uuid = "";
+    EXPECT_THAT(shared_devices(topology), IsEmpty()) << "nobody knows which they are";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -68,6 +69,7 @@ TEST(Csv, HoldsEverySettingAndEveryMetricInFullPrecision) {
     EXPECT_EQ(cells.at("memory_limit_mib"), "0");
     EXPECT_EQ(cells.at("image.path"), "photos/retina, \"left\".png");
     EXPECT_EQ(cells.at("settled.halo_px"), "20");
+    EXPECT_EQ(cells.at("allocated_peak_rank"), "1");
     for (const auto& metric : metrics()) EXPECT_EQ(cells.count(metric.key), 1u) << metric.key;
     EXPECT_EQ(std::stod(cells.at("pipeline_s")), 1.0 / 3);
 }
@@ -156,6 +158,17 @@ TEST(ReferenceCsv, HasTheColumnsOfTheReferenceWithMeansOverPasses) {
     for (const char* column : {"gpu_memory_allocated_mb", "gpu_memory_reserved_mb", "gpu_memory_max_allocated_mb",
                                "gpu_available_memory_mb", "h2d_time_sec"})
         EXPECT_EQ(cells.at(column), "") << column;
+}
+
+TEST(ReferenceCsv, TwoPassesHaveADeviation) {
+    record::PointTrace trace = three_rank_trace();
+    trace.wall_s = {2, 4};
+    for (auto& rank : trace.ranks) {
+        rank.wall_s.resize(2);
+        rank.stage_s.resize(2);
+    }
+    const auto cells = row(written({trace}, CsvStyle::reference), 0);
+    EXPECT_NEAR(std::stod(cells.at("std_throughput")), 5 / std::sqrt(2.0), 1e-9) << "of 10 and 5 patches a second";
 }
 
 TEST(ReferenceCsv, ThePageNamesEveryColumn) {

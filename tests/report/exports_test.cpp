@@ -77,7 +77,9 @@ TEST(Exports, OfSeveralFilesNameThemAndTellEqualNamesApart) {
     const Parsed bmf = exported("bmf", files);
     for (const char* source : {"runs/monday/", "tuesday/", "other/monday/"})
         EXPECT_TRUE(bmf.contains(std::string(source) + kLabel)) << bmf.dump();
-    EXPECT_EQ(exported("bmf", {files[0], files[0]}).size(), 2u) << "one file, named twice";
+    const Parsed twice = exported("bmf", {files[0], files[0]});
+    for (const char* source : {"monday/", "monday-2/"})
+        EXPECT_TRUE(twice.contains(std::string(source) + kLabel)) << "one file, named twice: " << twice.dump();
 }
 
 record::PointTrace with_threads(int64_t index, int64_t threads) {
@@ -120,6 +122,21 @@ TEST(Bmf, HasTheHeadlinesAndTheIntervalOfTheTime) {
     EXPECT_EQ(point["allocated_peak_mib"], Parsed::parse(R"({"value":300.0})"));
     EXPECT_FALSE(point.contains("repetitions"));
     for (const auto& [key, measure] : point.items()) EXPECT_TRUE(measure["value"].is_number()) << key;
+}
+
+record::PointTrace short_trace() {
+    record::PointTrace trace = three_rank_trace();
+    trace.wall_s.resize(3);
+    for (auto& rank : trace.ranks) {
+        rank.wall_s.resize(3);
+        rank.stage_s.resize(3);
+    }
+    return trace;
+}
+
+TEST(Bmf, HasNoIntervalOfFewRepetitions) {
+    const Parsed point = exported("bmf", {results_of({short_trace()})})[kLabel];
+    EXPECT_EQ(point["pipeline_s"], Parsed::parse(R"({"value":2.2})"));
 }
 
 TEST(Bmf, LeavesOutWhatIsNoNumber) {
@@ -170,6 +187,7 @@ TEST(Chrome, LetsPointsFollowOneAnother) {
         if (event["ph"] == "X" && event["tid"] == 0 && event["pid"] == 0)
             points.emplace_back(event["ts"], event["ts"].get<double>() + event["dur"].get<double>());
     ASSERT_EQ(points.size(), 3u);
+    EXPECT_NEAR(points[0].first, 0.001e6, 1) << "where its first span begins";
     for (size_t i = 1; i < points.size(); ++i) EXPECT_GT(points[i].first, points[i - 1].second);
 }
 
@@ -187,6 +205,8 @@ TEST(Github, IsOneFileForEachDirection) {
     EXPECT_EQ(time["unit"], "s");
     EXPECT_EQ(time["range"], "2 to 2.7");
     EXPECT_THAT(time["extra"].get<std::string>(), HasSubstr("repetitions: 6"));
+    for (const auto& [name, entry] : entries[0]) EXPECT_EQ(entry.contains("range"), entry == time) << name;
+    EXPECT_FALSE(exported("github", {results_of({short_trace()})})[0].contains("range")) << "too few repetitions";
 }
 
 TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {

@@ -115,6 +115,13 @@ TEST(JsonStudy, VariantsBesideTheirBase) {
             {"by", "dtype"}, {"label", "a label"}, {"base", base}, {"points", Json::array({point})}, {"fastest", 6}}));
 }
 
+TEST(JsonStudy, AlternativesSideBySide) {
+    measure::StudySummary study;
+    study.alternatives = {{measure::VariedBy::engine, {"a key", "a label", {1, 2}}}};
+    EXPECT_EQ(json_of(study)["alternatives"][0],
+              (Json{{"key", "a key"}, {"label", "a label"}, {"points", {1, 2}}, {"by", "engine"}}));
+}
+
 TEST(JsonStudy, PointsOverTheRanks) {
     const measure::ScalingPoint point{.point = 7,
                                       .num_ranks = 2,
@@ -195,7 +202,8 @@ TEST(JsonStudy, ChartsOverTheWidthAndBelowARoof) {
     measure::StudySummary study;
     study.width_series = {{{"a key", "a label", {1, 2}}, {{3, 4, 5, 6, measure::JumpCause::not_pixels, 7, true}}}};
     study.rooflines = {
-        {DeviceKind::cuda, Precision::bf16, 1, measure::Roof{2, 3}, measure::Roof{4, 5}, {{6, 7, 8, 9, 10}}}};
+        {DeviceKind::cuda, Precision::bf16, 1, measure::Roof{2, 3}, measure::Roof{4, 5}, {{6, 7, 8, 9, 10}}},
+        {DeviceKind::cpu, Precision::fp32, 1, std::nullopt, std::nullopt, {}}};
     study.points = {{1, Interval{2, 3}, Interval{4, 5}, Interval{6, 7}, {{record::Stage::gather, 0.25}}}};
     const Json line = json_of(study);
     const Json jump{{"before", 3},           {"after", 4},        {"peak_ratio", 5.0}, {"pixels_ratio", 6.0},
@@ -213,6 +221,8 @@ TEST(JsonStudy, ChartsOverTheWidthAndBelowARoof) {
                                           {"matmul", {{"tflops", 2.0}, {"ridge_flop_per_byte", 3.0}}},
                                           {"conv", {{"tflops", 4.0}, {"ridge_flop_per_byte", 5.0}}},
                                           {"points", Json::array({sample})}}));
+    EXPECT_EQ(line["rooflines"][1]["matmul"], nullptr);
+    EXPECT_EQ(line["rooflines"][1]["conv"], nullptr);
     EXPECT_EQ(line["points"][0], (Json{{"point", 1},
                                        {"patches_per_s", {{"low", 2.0}, {"high", 3.0}}},
                                        {"images_per_s", {{"low", 4.0}, {"high", 5.0}}},

@@ -205,10 +205,12 @@ TEST_F(Jsonl, WhatEarlierResultsNameIsKeptWithThem) {
     const auto folder = file_.parent_path() / (file_.stem().string() + "_moved");
     std::filesystem::create_directories(folder / "previews");
     const auto write = [](const std::filesystem::path& file, const std::string& text) { std::ofstream(file) << text; };
-    for (const char* name : {"000-a.png", "001-input.png", "study.yaml", "report.html", "previews/0-noisy.png"})
+    for (const char* name : {"000-a.png", "001-input.png", "study.yaml", "report.html", "previews/0-noisy.png",
+                             "12-mine.png", "2024mine.png", "-mine.png"})
         write(folder / name, name);
     std::string lines = "no line of JSON\n";
-    for (const char* name : {"/elsewhere/000-a.png", "001-input.png", "study.yaml", "..", "results.jsonl", ""})
+    for (const char* name : {"/elsewhere/000-a.png", "001-input.png", "study.yaml", "12-mine.png", "2024mine.png",
+                             "-mine.png", "..", "results.jsonl", ""})
         lines += json{{"output_file", name}}.dump() + "\n";
     write(folder / "results.jsonl", lines);
     constexpr std::array kMade{"report.html", "previews", "never_written.csv"};
@@ -218,7 +220,8 @@ TEST_F(Jsonl, WhatEarlierResultsNameIsKeptWithThem) {
         EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
     }
     EXPECT_TRUE(std::filesystem::exists(folder / "001-input.png")) << "a later study reads it";
-    EXPECT_TRUE(std::filesystem::exists(folder / "study.yaml")) << "no image of a study";
+    for (const char* name : {"study.yaml", "12-mine.png", "2024mine.png", "-mine.png"})
+        EXPECT_TRUE(std::filesystem::exists(folder / name)) << name << " is no image of a study";
     std::filesystem::remove_all(folder);
 }
 
@@ -257,6 +260,12 @@ TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
     EXPECT_EQ(lines().size(), 1u);
     writer.write_end({});
     EXPECT_EQ(lines().size(), 2u);
+    SetUp();
+    {
+        const test::FileSizeLimit limit(100);
+        EXPECT_THROW(JsonlWriter(file_, {}, {}), Error);
+    }
+    EXPECT_EQ(std::filesystem::file_size(file_), 0U) << "no half of its first line";
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace pb::report {
 namespace {
 
@@ -40,6 +42,14 @@ TEST(ResultsComparison, OtherWeightsAndImagesAreNamed) {
                 testing::ElementsAre("weights differs: 1234 -> 5678", "image differs: 5678 -> 1234"));
 }
 
+TEST(ResultsComparison, AnotherWayToMeasureIsNamed) {
+    record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
+    before.point.settings.protocol.warmup_reps = 2;
+    after.point.settings.protocol.warmup_reps = 3;
+    EXPECT_THAT(compare_results({results_of({before})}, {results_of({after})}).points.at(0).remarks,
+                testing::ElementsAre("warmup.reps differs: 2 -> 3"));
+}
+
 TEST(ResultsComparison, TheEnvironmentInWhichAStudyWentOnIsNamed) {
     const auto before = results_of({sample_point(1, 8, 1, 100)});
     auto after = before;
@@ -71,6 +81,15 @@ TEST(ResultsComparison, AWrongOutputHasNoFigures) {
     EXPECT_FALSE(compared.points[0].comparison);
     EXPECT_EQ(compared.points[0].missing, "NEW: the output is wrong");
     EXPECT_EQ(compared.points[0].lost, compared.points[0].missing);
+}
+
+TEST(ResultsComparison, TimesThatCannotBeAreNoFigures) {
+    const auto good = results_of({sample_point(1, 8, 1, 100)});
+    for (const double impossible : {0.0, -1.0, std::nan("")}) {
+        auto damaged = good;
+        damaged.points[0].trace.wall_s[2] = impossible;
+        EXPECT_EQ(compare_results({good}, {damaged}).points.at(0).missing, "NEW: no times") << impossible;
+    }
 }
 
 TEST(ResultsComparison, LaunchesThatAreLeftOutAreCounted) {

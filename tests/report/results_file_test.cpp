@@ -93,6 +93,16 @@ TEST_F(Results, WhatWasWrittenIsReadBack) {
     EXPECT_EQ(point.json + "\n", text().substr(text().find('\n') + 1, point.json.size() + 1));
 }
 
+TEST_F(Results, WhatWasSimulatedIsNoMeasurementAfterwards) {
+    record::PointTrace trace = watched_trace();
+    trace.point.settings.engine = EngineKind::timed;
+    {
+        JsonlWriter writer(file_, {.name = "night"}, environment());
+        writer.write_point(trace, measure::summarise(trace));
+    }
+    EXPECT_TRUE(load_results(file_).points.at(0).summary.simulated);
+}
+
 TEST_F(Results, TheShapeOfARelativeIsReadBack) {
     EXPECT_EQ(text().find("widths"), std::string::npos) << "standard networks need none";
     record::PointTrace trace = watched_trace();
@@ -217,6 +227,8 @@ TEST_F(Results, DamageInTheMiddleIsAnErrorWithItsPlace) {
     EXPECT_THAT(refusal(replaced("\"patch\":256", "\"patch\":[1]")), HasSubstr(where + "point.patch"));
     TearDown(), SetUp();
     EXPECT_THAT(refusal(replaced("\"patch\":256", "\"patch\":-3")), HasSubstr(where + "point.patch: patch = -3"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"reasons\":[]", "\"reasons\":{}")), HasSubstr("reasons"));
 }
 
 TEST_F(Results, WhatNoRunCanSettleIsAnErrorWithItsPlace) {
@@ -286,6 +298,23 @@ TEST_F(Results, HostileLinesAreRefusedNotMet) {
     EXPECT_THAT(refusal("{\"type\":\"study\",\"schema_version\":\"2.0\"}\n"), HasSubstr("schema 2.0"));
     EXPECT_THAT(refusal(""), HasSubstr(file_.string()));
     EXPECT_THAT(refusal("hello"), HasSubstr(file_.string()));
+}
+
+TEST_F(Results, BracketsInATextAreNotDepth) {
+    const record::PointTrace trace = unmeasured_trace(record::PointStatus::failed, "\"" + std::string(65, '['));
+    {
+        JsonlWriter writer(file_, {.name = "night"}, environment());
+        writer.write_point(trace, measure::summarise(trace));
+    }
+    EXPECT_EQ(load_results(file_).points.at(0).trace.reason, trace.reason);
+}
+
+TEST_F(Results, BlankLinesAreNothing) {
+    const std::string whole = text();
+    const size_t second = whole.find('\n') + 1;
+    put(whole.substr(0, second) + " \t\r\n" + whole.substr(second) + "\r\n");
+    EXPECT_EQ(load_results(file_).points.size(), 2U);
+    EXPECT_TRUE(load_results(file_).end);
 }
 
 TEST_F(Results, NoTextSteersATerminal) {

@@ -46,6 +46,15 @@ TEST(ResultsGate, BelievesOneLaunchASideNeitherWay) {
     EXPECT_EQ(change(16, 8), measure::Change::unsure);
 }
 
+TEST(ResultsGate, BelievesSeveralLaunchesASide) {
+    auto compared = compare_results(kOld, {launch(16), launch(16.01), launch(15.99)});
+    judge_by_launches(compared);
+    EXPECT_EQ(compared.points.at(0).comparison.value().change, measure::Change::slower);
+    auto missing = compare_results(kOld, {results_of({})});
+    judge_by_launches(missing);
+    EXPECT_FALSE(missing.points.at(0).comparison);
+}
+
 TEST(ResultsGate, FailsForAWrongOutputInOneOfTheLaunches) {
     const auto compared = compare_results(kOld, {launch(8), wrong_launch(), launch(8)});
     EXPECT_TRUE(compared.points.at(0).comparison);

@@ -85,6 +85,9 @@ TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
     other.halo = {config::HaloSetting::Kind::exact, 0};
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }),
                 testing::AllOf(HasSubstr("timed.results"), HasSubstr("halo")));
+    other.halo = {config::HaloSetting::Kind::automatic, 0};
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }), HasSubstr("timed.results"))
+        << "nobody knows yet which halo that is";
     EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }), HasSubstr("timed.results"));
     record::PointTrace untimed = called(4, 0.5);

@@ -2,6 +2,7 @@
 
 #include "measure/three_rank_trace.hpp"
 #include "plan/context.hpp"
+#include "plan/prediction.hpp"
 #include "report/tables/text.hpp"
 #include "report/tables/text_table.hpp"
 
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <regex>
 #include <sstream>
 
 namespace pb::report {
@@ -102,6 +104,26 @@ TEST(Table, BreaksProseBetweenWords) {
     EXPECT_THAT(table.markdown(), HasSubstr("| --- | --- |"));
 }
 
+TEST(Table, ProseTakesTheRoomBetweenTheOtherColumns) {
+    TextTable table;
+    table.add_column("key", TextTable::Align::left);
+    table.add_column("n");
+    table.add_column("meaning", TextTable::Align::prose);
+    table.add_row({"a", "1", "words that go on for longer than the terminal is wide"});
+    EXPECT_EQ(table.text(40),
+              "key  n  meaning\n---  -  --------------------------------\na    1  words that go on for longer than\n"
+              "        the terminal is wide\n");
+    EXPECT_EQ(widest_line(table.text(10)), 5U + 24U) << "prose has some room in any terminal, beside the key";
+}
+
+TEST(Table, EachOfTwoProsesIsWhole) {
+    TextTable table;
+    table.add_column("first", TextTable::Align::prose);
+    table.add_column("second", TextTable::Align::prose);
+    table.add_row({"words that go on for longer than there is room in this column", "few"});
+    EXPECT_THAT(table.text(40), AllOf(HasSubstr("in this column"), HasSubstr("few")));
+}
+
 TEST(Table, AsMarkdownHasOneLineARow) {
     TextTable table;
     table.add_column("two\nwords", TextTable::Align::left);
@@ -132,6 +154,7 @@ TEST(PointsTable, SaysOnceWhatAllPointsShare) {
     const std::string shared = points_table({one, other});
     EXPECT_EQ(occurrences(shared, "left"), 1u) << shared;
     EXPECT_EQ(shared.find("image: "), 0u);
+    EXPECT_THAT(shared, Not(HasSubstr(" | \n")));
     other.context[0].second = "another 10 x 10 x 1";
     const std::string varying = points_table({one, other});
     EXPECT_EQ(occurrences(varying, "another 10 x 10 x 1"), 1u) << varying;
@@ -188,6 +211,8 @@ TEST(PointsTable, LeavesOutTheLeastNeededColumnsOfALongStudyAndNamesThem) {
     EXPECT_THAT(text, HasSubstr("  no room for PSNR dB before → after, forward/pipeline; --verbose "));
     EXPECT_THAT(text, AllOf(HasSubstr("patches/s"), HasSubstr("peak MiB")));
     EXPECT_EQ(occurrences(text, "\npoint "), 1u) << text;
+    EXPECT_THAT(points_table(summaries, {}, {.width = 10, .most = 3}), HasSubstr("\npoint "))
+        << "which point it is, is never left out";
     const std::string verbose = points_table(summaries, {}, {.width = 80});
     EXPECT_THAT(verbose, AllOf(Not(HasSubstr("no room")), HasSubstr("before → after")));
     EXPECT_GT(occurrences(verbose, "\npoint "), 1u) << "what does not fit follows below";
@@ -218,6 +243,23 @@ TEST(PointsTable, MarksThePointToTakeAndNoOther) {
                 HasSubstr(std::string("Which point to take\n  dncnn-fp32: ") + kStar + " dncnn-p256-h20-b4-fp32: "));
     study.recommendations = measure::recommend(measure::study_points({other}, {summaries[1]}));
     EXPECT_THAT(study_text(study), AllOf(HasSubstr("  dncnn-fp32: "), Not(HasSubstr(kStar))));
+}
+
+TEST(StudyText, HasThePartsThatTheStudyHas) {
+    measure::StudySummary study;
+    EXPECT_EQ(study_text(study), "");
+    study.batch_times = {{.label = "a label", .scope = measure::TimeScope::forward, .samples = {}, .fit = {}}};
+    study.batch_times[0].fit.fastest_batch = 16;
+    EXPECT_THAT(study_text(study), ContainsRegex("a label.*: fastest batch 16;"));
+    EXPECT_THAT(study_text(study), AllOf(Not(HasSubstr("Which point")), Not(HasSubstr("against"))));
+    study.batch_times.push_back(study.batch_times[0]);
+    EXPECT_EQ(occurrences(study_text(study, {.most = 2}), "fastest batch 16;"), 2U);
+    EXPECT_THAT(study_text(study, {.most = 1}), AllOf(HasSubstr("2 curves of time"), Not(HasSubstr("fastest batch"))));
+    study = {};
+    study.variants = {{.by = measure::VariedBy::dtype, .label = "a label", .base_variant = "fp32", .points = {{}}}};
+    study.variants[0].points[0].variant = "bf16";
+    EXPECT_THAT(study_text(study), AllOf(HasSubstr("against"), HasSubstr("a label: bf16")));
+    EXPECT_THAT(study_text(study), Not(HasSubstr("fastest batch")));
 }
 
 measure::PointProfile profile_of_layers(int num_layers) {
@@ -281,6 +323,7 @@ TEST(PointsTable, SaysInALineAClassWhatLimitsThePoints) {
     const std::string text = points_table({one, other, host});
     EXPECT_THAT(text, HasSubstr("\nWhat limits them\n  compute-bound: first, second (second: clearer); try: a lower"));
     EXPECT_THAT(text, HasSubstr("  host-bound: third (gather and scatter take 31 % of the pipeline); try: "));
+    EXPECT_THAT(points_table({other, one}), HasSubstr("compute-bound: second, first (second: clearer)"));
     one.bottleneck.reset();
     EXPECT_THAT(points_table({one}), Not(HasSubstr("limits")));
 }
@@ -308,6 +351,23 @@ TEST(ScalingText, HasTheIntervalOfEachFigure) {
                                                           " 8.000 .9.000, 9.500. "));
 }
 
+TEST(ScalingText, HasTheSharesOfThePartsThatThereAre) {
+    measure::Scaling scaling{.label = "dncnn", .points = {{.num_ranks = 2}, {.num_ranks = 4}}, .warnings = {}};
+    scaling.points[0].parts = {{"gather", 0.25}, {"waiting", 0.5}};
+    scaling.points[1].parts = {{"gather", 0.125}};
+    const std::string text = scaling_text(scaling, 200);
+    EXPECT_THAT(text, ContainsRegex("\nranks +gather +waiting\n.*\n +2 +25.0 % +50.0 %\n +4 +12.5 % +-\n"));
+}
+
+TEST(RanksTable, NamesTheProcessorOfARank) {
+    const record::PointTrace trace = three_rank_trace();
+    plan::Topology topology = three_hosts();
+    topology.ranks[0].device_name = "Some CPU";
+    topology.ranks[2].device_name = "";
+    const std::string text = ranks_table(measure::summarise(trace), topology);
+    EXPECT_THAT(text, AllOf(ContainsRegex("node0 +Some CPU "), ContainsRegex("node2 +cpu ")));
+}
+
 TEST(RanksTable, SurvivesARankThatTheTopologyDoesNotKnow) {
     const record::PointTrace trace = three_rank_trace();
     EXPECT_THAT(ranks_table(measure::summarise(trace), plan::make_local_topology(1)), HasSubstr("?"));
@@ -332,6 +392,18 @@ TEST(PlanTable, OfMoreWindowsThanCouldBeListedIsArithmeticToo) {
     EXPECT_THAT(plan_table(plan), HasSubstr(std::to_string(int64_t{1} << 36))) << "windows of patches of 256";
 }
 
+TEST(PlanTable, ShowsAPeakOfLessThanAMebibyte) {
+    plan::Plan plan;
+    plan.points = {traced_point()};
+    plan::Point& point = plan.points[0];
+    point.relative = network::DncnnShape{.depth = 2, .width = 8};
+    point.settings.patch = 16;
+    point.halo = 2;
+    point.batch = 1;
+    ASSERT_LT(plan::predict(point)->peak_mib, 1);
+    EXPECT_THAT(plan_table(plan), ContainsRegex(" 0\\.[0-9]+ +[0-9.e-]+\n"));
+}
+
 TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
     plan::Plan plan;
     plan.points = {traced_point(), traced_point()};
@@ -353,6 +425,11 @@ TEST(ContextTable, SetsTheWaysOfHaloAutoSideBySide) {
                       HasSubstr("after the search"), HasSubstr(">= 1")));
     point = plan::context_ways(point, std::nullopt).front().point;
     EXPECT_THAT(context_table(plan), AllOf(HasSubstr("taken"), Not(HasSubstr("search"))));
+    const plan::Point open = point;
+    for (const plan::ContextWay& way : plan::context_ways(open, 1)) {
+        point = way.point;
+        EXPECT_EQ(occurrences(context_table(plan), "taken"), 1U) << context_table(plan);
+    }
 }
 
 TEST(PlanTable, SaysWhyAPointIsRefused) {
@@ -369,7 +446,8 @@ TEST(PlanTable, SaysWhyAPointIsRefused) {
 TEST(PlanTable, PredictsNoPeakOfAnotherFramework) {
     plan::Plan plan;
     plan.points = {traced_point()};
-    EXPECT_THAT(prediction_text(plan), HasSubstr("cropped to what the core needs: 2.5 MiB of weights + "));
+    plan.points[0].source.extent.h = 200;
+    EXPECT_THAT(prediction_text(plan), HasSubstr("200 x 296 cropped to what the core needs: 2.5 MiB of weights + "));
     plan.points[0].settings.layout = Layout::contiguous;  // not cropped
     EXPECT_THAT(prediction_text(plan), HasSubstr("MiB + "));
     plan.points[0].settings.engine = EngineKind::openvino;
@@ -417,6 +495,12 @@ TEST(PlanTable, SaysHowItPredicts) {
     EXPECT_THAT(text, HasSubstr("scratch"));
     plan.points[2].settings.cuda_graph = false;  // 4 windows of 296 x 296 in each of two batches
     EXPECT_THAT(prediction_text(plan), HasSubstr("32.1 MiB of input and output"));
+    std::smatch parts;
+    const std::string cropped = prediction_text(plan);
+    ASSERT_TRUE(std::regex_search(
+        cropped, parts, std::regex("([0-9.]+) MiB of weights . ([0-9.]+) MiB of maps . ([0-9.]+) MiB of input")));
+    EXPECT_NEAR(std::stod(parts[1]) + std::stod(parts[2]) + std::stod(parts[3]),
+                plan::predict(plan.points[2])->peak_mib, 0.15);
     plan.points.resize(2);
     EXPECT_THAT(prediction_text(plan), Not(HasSubstr("scratch")));
     for (auto& point : plan.points) point.refusal = "no";

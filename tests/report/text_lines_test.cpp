@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace pb::report {
 namespace {
 
@@ -33,6 +35,13 @@ TEST(Folded, WhatFollowsIsIndented) {
     EXPECT_EQ(folded("  one two three four\n", 11), "  one two\n    three\n    four\n");
     EXPECT_EQ(folded("ab:  one two three", 13), "ab:  one two\n     three") << "below the second column";
     EXPECT_EQ(folded("ä ö ü ä ö ü", 7), "ä ö ü ä\n  ö ü");
+}
+
+TEST(Folded, LinesAreNoLongerThanTheWidth) {
+    for (size_t width = 9; width < 40; ++width) {
+        std::istringstream lines(folded("aaa bbbb cc ddddd e  ff ggg\n  hhhh iii jj kkkkk", width));
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+    }
 }
 
 TEST(Folded, LongWordsStayWhole) {

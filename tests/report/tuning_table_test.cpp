@@ -25,6 +25,16 @@ TEST(TuningTable, SaysTheMemoryOfTheImageBesideThatOfTheCrop) {
                             ContainsRegex("0.010 +298 +88  ★ taken")));
 }
 
+TEST(TuningTable, TellsWhatWasSlowerFromWhatHadNoTime) {
+    measure::TuningTrial early = measured_trial(298), slower = measured_trial(298), taken = measured_trial(298);
+    slower.edge = taken.edge = 512;
+    slower.job_s = 3;
+    const std::string text = tuning_table({early, slower, taken}, 2, {4000, 3000});
+    EXPECT_THAT(text, ContainsRegex("256 x 256 .* no time left"));
+    EXPECT_THAT(text, ContainsRegex("512 x 512 .* slower"));
+    EXPECT_THAT(text, ContainsRegex("512 x 512 .* taken"));
+}
+
 TEST(TuningTable, LeavesOutMemoryThatIsNotPredicted) {
     EXPECT_THAT(tuning_table({measured_trial(0)}, 0, {4000, 3000}), ContainsRegex("0.010 +- +88  ★ taken"));
 }
