@@ -4,8 +4,6 @@
 #include "device/kernel_text.hpp"
 #include "device/processors.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -46,15 +44,6 @@ TEST(ResidentPeak, OfAProcessIsWithoutWhatItShares) {
     EXPECT_LE(own_resident_peak_bytes_of(getpid()), resident_peak_bytes().value() - kTouched * 9 / 10);
     munmap(shared, kTouched);
     EXPECT_EQ(own_resident_peak_bytes_of(0), 0);
-}
-
-TEST(ResidentPeak, IsNotJustAbsentWhereTooManyFilesAreOpen) {
-    rlimit old{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);
-    const rlimit none{0, old.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    EXPECT_THROW((void)resident_peak_bytes(), Error);
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
 /// The kernel's clock that getrusage splits into user and system time.
