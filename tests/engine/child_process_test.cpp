@@ -3,6 +3,7 @@
 
 #include "engine/worker/engine_places.hpp"
 #include "engine/worker/worker.hpp"
+#include "support/resource_limit.hpp"
 #include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -94,30 +94,19 @@ TEST(ChildProcess, OfAnInstalledEngineIsThePythonOfItsEnvironment) {
     named == nullptr ? unsetenv("PATCHBENCH_ENGINES") : setenv("PATCHBENCH_ENGINES", former.c_str(), 1);
 }
 
-/// The addresses that this process may have, as a batch system limits them.
-class AddressLimit {
-  public:
-    explicit AddressLimit(size_t more) {
-        size_t pages = 0;
-        std::ifstream("/proc/self/statm") >> pages;
-        ::getrlimit(RLIMIT_AS, &old_);
-        const rlimit limit{pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + more, old_.rlim_max};
-        ::setrlimit(RLIMIT_AS, &limit);
-    }
-    ~AddressLimit() { ::setrlimit(RLIMIT_AS, &old_); }
-    AddressLimit(const AddressLimit&) = delete;
-    AddressLimit& operator=(const AddressLimit&) = delete;
-
-  private:
-    rlimit old_{};
-};
+/// Limits the addresses that this process may have to `more` than it has, as batch systems do.
+test::ResourceLimit limit_addresses(size_t more) {
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return {RLIMIT_AS, pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + more};
+}
 
 TEST(SharedMemory, WithoutAddressesForItIsOutOfMemory) {
     constexpr size_t kMebibyte = size_t{1} << 20;
     SharedMemory memory;
     memory.grow(kMebibyte);
     {
-        const AddressLimit limit(32 * kMebibyte);
+        const test::ResourceLimit limit = limit_addresses(32 * kMebibyte);
         EXPECT_THROW(memory.grow(64 * kMebibyte), OutOfMemory);
     }
     memory.grow(2 * kMebibyte);

@@ -1,6 +1,7 @@
 #include "support/checkpoint_files.hpp"
 #include "support/damage.hpp"
 #include "support/messages.hpp"
+#include "support/resource_limit.hpp"
 #include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -8,7 +9,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -145,17 +145,13 @@ TEST(Checkpoint, ThatEndsBeforeItsSizeIsNotReadAsZeros) {
 
 TEST(Checkpoint, IsNotToBlameForTooManyOpenFiles) {
     save_safetensors({{"a", {{1}, {1}}}}, scratch());
-    rlimit old{};
-    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
-    const rlimit none{0, old.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
     std::string said;
     try {
+        const test::ResourceLimit none(RLIMIT_NOFILE, 0);
         (void)load_checkpoint(scratch());
     } catch (const Error& error) {
         said = error.what();
     }
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
     EXPECT_THAT(said, testing::AllOf(HasSubstr(scratch().string()), HasSubstr("too many files")));
 }
 

@@ -96,7 +96,7 @@ TEST(BatchCurve, IntervalsAreStudentsT) {
                 kQuantile * std::sqrt(squares / 3 / weights), 1e-8);
 }
 
-// Of the linearisation at the solution, computed apart from this program; 12.7062 is the quantile of 1 degree of
+// Expected: the linearisation at the solution, computed by another program; 12.7062 is the quantile of 1 degree of
 // freedom.
 TEST(BatchCurve, FourBatchesAreEnoughForIntervalsOfAllParameters) {
     const auto curve = fit_batch_curve(CurveForm::falling, {{1, 4.0}, {2, 2.6}, {4, 1.9}, {8, 1.5}}).value();

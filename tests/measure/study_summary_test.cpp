@@ -57,7 +57,7 @@ TEST(StudySummary, MemoryGrowsWithTheBatchUnderALimit) {
     EXPECT_NEAR(memory.fit.base_mib, 100, 1e-9);
     EXPECT_NEAR(memory.fit.per_window_mib, 30, 1e-9);
     EXPECT_EQ(memory.predicted_batch, 10);
-    traces.push_back(sample_point(8, 8, 3.2, 0));  // nobody counted
+    traces.push_back(sample_point(8, 8, 3.2, 0));  // without a measured peak
     traces.push_back(sample_point(16, 8, 3.2, 900));
     traces.back().status = record::PointStatus::oom;
     for (auto& trace : traces) trace.point.settings.memory_limit_mib = 405;

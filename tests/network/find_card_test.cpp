@@ -196,7 +196,7 @@ TEST(FindCard, RangeOf255) {
     EXPECT_EQ(found.card.range, 255);
 }
 
-/// Of no use in [0,1], and the noise of samples of up to 255 stays.
+/// It makes a constant of samples in [0,1] and leaves the noise of those in [0,255].
 TEST(FindCard, RangeOf255IsOfNetworksThatTakeNoiseAway) {
     const FoundCard found =
         find([](const Window& in, int64_t c, int64_t y, int64_t x) { return std::max<double>(in(c, y, x), 3); });

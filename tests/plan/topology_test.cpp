@@ -25,7 +25,7 @@ TEST(Topology, CountsNodesAndFindsSharedDevices) {
     EXPECT_THAT(shared_devices(make_local_topology(3)), IsEmpty());
     topology = cuda_topology(3);
     for (RankPlace& place : topology.ranks) place.device_uuid = "";
-    EXPECT_THAT(shared_devices(topology), IsEmpty()) << "nobody knows which they are";
+    EXPECT_THAT(shared_devices(topology), IsEmpty()) << "it is not known which they are";
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
                 testing::AllOf(HasSubstr("timed.results"), HasSubstr("halo")));
     other.halo = {config::HaloSetting::Kind::automatic, 0};
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }), HasSubstr("timed.results"))
-        << "nobody knows yet which halo that is";
+        << "which halo that is is not known yet";
     EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }), HasSubstr("timed.results"));
     record::PointTrace untimed = called(4, 0.5);

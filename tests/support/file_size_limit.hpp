@@ -1,7 +1,7 @@
 // A limit on the size of files, which stands for a full disk.
 #pragma once
 
-#include <sys/resource.h>
+#include "support/resource_limit.hpp"
 
 #include <csignal>
 
@@ -10,21 +10,14 @@ namespace pb::test {
 /// Files of this process cannot grow beyond `bytes`, as on a full disk.
 class FileSizeLimit {
   public:
-    explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-        ::getrlimit(RLIMIT_FSIZE, &old_);
-        const rlimit limit{bytes, old_.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~FileSizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &old_);
-        (void)std::signal(SIGXFSZ, old_handler_);
-    }
+    explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)), limit_(RLIMIT_FSIZE, bytes) {}
+    ~FileSizeLimit() { (void)std::signal(SIGXFSZ, handler_); }
     FileSizeLimit(const FileSizeLimit&) = delete;
     FileSizeLimit& operator=(const FileSizeLimit&) = delete;
 
   private:
-    rlimit old_{};
-    void (*old_handler_)(int);
+    void (*handler_)(int);
+    ResourceLimit limit_;
 };
 
 }  // namespace pb::test

@@ -15,7 +15,7 @@ namespace pb::engine {
 
 namespace {
 
-constexpr const char* kRange = "sigma_range";
+constexpr const char *kLevel = "sigma_train", *kRange = "sigma_range";
 constexpr std::string_view kTo = " to ";
 
 double parse_trained_sigma(const std::string& text, const std::string& where) {
@@ -28,7 +28,7 @@ double parse_trained_sigma(const std::string& text, const std::string& where) {
 
 std::optional<double> trained_sigma(const Metadata& metadata, const std::string& source) {
     std::optional<double> known;
-    for (const char* word : {"sigma_train", "sigma"}) {
+    for (const char* word : {kLevel, "sigma"}) {
         const auto found = metadata.find(word);
         if (found == metadata.end()) continue;
         const double sigma = parse_trained_sigma(found->second, source + ", metadata " + shown(word));
@@ -59,7 +59,7 @@ void take_training_noise(const Metadata& metadata, Weights& weights) {
 
 Metadata training_noise_of(const Weights& weights) {
     Metadata metadata;
-    if (weights.trained_sigma) metadata["sigma_train"] = fmt::format("{}", *weights.trained_sigma);
+    if (weights.trained_sigma) metadata[kLevel] = fmt::format("{}", *weights.trained_sigma);
     if (weights.most_sigma) metadata[kRange] = fmt::format("0{}{}", kTo, *weights.most_sigma);
     return metadata;
 }

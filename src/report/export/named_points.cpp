@@ -44,13 +44,16 @@ std::string with_differing(const std::string& label, const SettingTexts& mine, c
 
 /// Names the points of one file by what they measure. Points with the same settings get numbers from the second on.
 void name_by_settings(std::vector<NamedPoint>& points) {
+    std::vector<SettingTexts> works;
     std::map<std::string, std::vector<SettingTexts>> alike;
-    for (const auto& point : points) alike[point.summary().label].push_back(work_texts(*point.recorded));
+    for (const auto& point : points)
+        alike[point.summary().label].push_back(works.emplace_back(work_texts(*point.recorded)));
     std::map<std::string, int> times;
-    for (auto& point : points) {
-        const std::string& label = point.summary().label;
-        point.label = with_differing(label, work_texts(*point.recorded), alike.at(label));
-        if (const int number = ++times[point.label]; number > 1) point.label += fmt::format("#{}", number);
+    for (size_t i = 0; i < points.size(); ++i) {
+        const std::string& label = points[i].summary().label;
+        std::string& name = points[i].label;
+        name = with_differing(label, works[i], alike.at(label));
+        if (const int number = ++times[name]; number > 1) name += fmt::format("#{}", number);
     }
 }
 

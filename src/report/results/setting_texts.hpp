@@ -9,8 +9,8 @@
 
 namespace pb::report {
 
-using SettingTexts =
-    std::vector<std::pair<std::string, std::string>>;  // key and value; the same keys in the same order
+/// Keys and values; always the same keys in the same order.
+using SettingTexts = std::vector<std::pair<std::string, std::string>>;
 
 /// Returns the settings that decide what is measured, among them the number of ranks. Points that differ in them are
 /// not compared.

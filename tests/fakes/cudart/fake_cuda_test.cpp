@@ -47,6 +47,13 @@ struct Bench {
     void copy_out(cudaStream_t stream) const {
         call(cudaMemcpyAsync(other_host, device, kBytes, cudaMemcpyDeviceToHost, stream));
     }
+    /// The second stream waits for the first.
+    void copy_in_then_out() const {
+        copy_in(first);
+        call(cudaEventRecord(event, first));
+        call(cudaStreamWaitEvent(second, event, 0));
+        copy_out(second);
+    }
     [[nodiscard]] bool has_copied() const { return std::memcmp(host, other_host, kBytes) == 0; }
 
     FakeCuda machine;
@@ -74,10 +81,7 @@ TEST(VisibleDevices, AreAllOfTheMachine) {
 
 TEST(DeviceWork, IsDoneWhenItsDeviceIsSynchronised) {
     with_seeds([](Bench& bench) {
-        bench.copy_in(bench.first);
-        call(cudaEventRecord(bench.event, bench.first));
-        call(cudaStreamWaitEvent(bench.second, bench.event, 0));
-        bench.copy_out(bench.second);
+        bench.copy_in_then_out();
         device::synchronise_device({DeviceKind::cuda, 0});
         EXPECT_TRUE(bench.has_copied());
     });
@@ -101,10 +105,7 @@ TEST(DeviceMemoryOfTwo, LiesOnTheDeviceThatItIsFor) {
 
 TEST(FakeCuda, AStreamKeepsItsOrderAndAnEventThatOfTwo) {
     with_seeds([](Bench& bench) {
-        bench.copy_in(bench.first);
-        call(cudaEventRecord(bench.event, bench.first));
-        call(cudaStreamWaitEvent(bench.second, bench.event, 0));
-        bench.copy_out(bench.second);
+        bench.copy_in_then_out();
         call(cudaStreamSynchronize(bench.second));
         EXPECT_TRUE(bench.has_copied());
     });
