@@ -3,6 +3,7 @@
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "app/terminal.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/network_file.hpp"
@@ -84,8 +85,8 @@ void export_network(const ExportArguments& arguments) {
     const network::NetworkKind network = arguments.settings.network;
     const engine::Weights weights = run::find_weights(arguments.settings, std::nullopt);
     engine::save_onnx(weights, arguments.file);
-    print_text(stdout, "{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, name_of(network),
-               weights.channels(), network::to_text(weights.shape), weights.source,
+    print_text(stdout, "{}: {} for {}, {}, weights {}{}\n", arguments.file, name_of(network),
+               counted(weights.channels(), "image channel"), network::to_text(weights.shape), weights.source,
                weights.trained ? "" : " (untrained)");
 }
 

@@ -3,6 +3,7 @@
 #include "app/options.hpp"
 #include "app/study/run_study.hpp"
 #include "app/terminal.hpp"
+#include "base/text.hpp"
 #include "report/expected_time.hpp"
 #include "report/tables/tables.hpp"
 
@@ -50,8 +51,9 @@ std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::s
 std::string earlier_ranks_text(const report::ExpectedTime& expected, int ranks) {
     const auto [fewest, most] = expected.ranks;
     if (fewest == ranks && most == ranks) return "";
-    return fmt::format(" They ran on {} rank(s); what {} rank(s) gain or lose is not in it.",
-                       fewest == most ? std::to_string(fewest) : fmt::format("{} to {}", fewest, most), ranks);
+    return fmt::format(" They ran on {}; what {} gain or lose is not in it.",
+                       fewest == most ? counted(fewest, "rank") : fmt::format("{} to {} ranks", fewest, most),
+                       counted(ranks, "rank"));
 }
 
 std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
@@ -67,11 +69,12 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
         files.front().string() + (files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
     if (!expected) return fmt::format("No time: no point was measured in {}.", from);
     return fmt::format(
-               "Time: about {} for {} point(s), at the rate of {} point(s) of {}: {} for the passes, warm-up "
+               "Time: about {} for {}, at the rate of {} of {}: {} for the passes, warm-up "
                "included, {} for reading, noise, preparing and writing. On top come the start of the ranks, searches "
                "(halo, batch: auto) and verification, of which results record no times.",
-               report::clock_text(expected->seconds()), expected->num_points, expected->num_earlier, from,
-               report::clock_text(expected->passes_s), report::clock_text(expected->around_s)) +
+               report::clock_text(expected->seconds()), counted(expected->num_points, "point"),
+               counted(expected->num_earlier, "point"), from, report::clock_text(expected->passes_s),
+               report::clock_text(expected->around_s)) +
            earlier_ranks_text(*expected, arguments.ranks);
 }
 

@@ -1,5 +1,5 @@
-// Texts for people: lists, places in the sources, without control characters, with the word that was meant, with
-// numbers of ranks as "0-3, 7".
+// Texts for people: lists, counts, places in the sources, without control characters, with the word that was meant,
+// with numbers of ranks as "0-3, 7".
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,12 @@ namespace pb {
 
 /// Appends `item` to `list`, with `separator` before it unless it is the first.
 void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
+
+/// "1 point", "3 points".
+template <class Count>
+[[nodiscard]] std::string counted(Count count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
 
 /// Reads the whole of `text` as a number in the form of std::from_chars, nothing before or after it. False when it is
 /// not one or does not fit; `value` is then as before, although a beginning like that of `nano.onnx` is a number.

@@ -1,6 +1,7 @@
 #include "device/convert.hpp"
 
 #include "base/half.hpp"
+#include "base/text.hpp"
 #include "device/cuda/backend.hpp"
 #include "device/rows/kernels.hpp"
 
@@ -33,10 +34,9 @@ void require_matching(const BatchView& samples, const BatchView& network, int64_
     require(
         sample_type && network_type && same_device && network.shape == expected &&
             samples.layout == Layout::channels_last,
-        fmt::format(
-            "conversion between samples {} and network {} with {} extra channel(s): the samples must be u8, u16 or f32 "
-            "in channels_last, the network f32, bf16 or f16 of the same n, h, w, both on the stream's device",
-            text(samples), text(network), extra));
+        fmt::format("conversion between samples {} and network {} with {}: the samples must be u8, u16 or f32 "
+                    "in channels_last, the network f32, bf16 or f16 of the same n, h, w, both on the stream's device",
+                    text(samples), text(network), counted(extra, "extra channel")));
 }
 
 /// Values of a block that is converted through f32: stays in the first-level cache.

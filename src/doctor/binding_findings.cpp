@@ -1,6 +1,6 @@
 // Findings about devices, local ranks, cores, threads and memory nodes.
+#include "base/text.hpp"
 #include "doctor/launch_findings.hpp"
-#include "report/tables/text.hpp"
 
 #include <fmt/format.h>
 
@@ -137,7 +137,7 @@ void add_overlap(const Members& node, Findings& all) {
         cores.insert(rank->cores.begin(), rank->cores.end());
     }
     if (sharing.empty()) return;
-    const std::string what = text_of(sharing) + " may run on the same " + report::counted(cores.size(), "core");
+    const std::string what = text_of(sharing) + " may run on the same " + counted(cores.size(), "core");
     if (cores.size() < sharing.size())
         all.push_back({Severity::advice, what,
                        "start no more ranks on a node than it has cores (hardware threads of "
@@ -163,7 +163,7 @@ void add_few_cores(const Members& node, Findings& all) {
     if (few.empty()) return;
     all.push_back({Severity::advice,
                    fmt::format("{} may use {}{} of {} (mpirun binds to one core for two ranks or fewer)", text_of(few),
-                               report::counted(few.front()->cores.size(), "core"), few.size() > 1 ? " each" : "",
+                               counted(few.front()->cores.size(), "core"), few.size() > 1 ? " each" : "",
                                few.front()->node_cores),
                    kBind});
 }
@@ -174,7 +174,7 @@ void add_unequal(const Ranks& ranks, Findings& all) {
     if (by_count.size() < 2) return;
     all.push_back({Severity::advice,
                    fmt::format("unequal shares: {} may use {}, {} {}", text_of(by_count.begin()->second),
-                               report::counted(by_count.begin()->first, "core"), text_of(by_count.rbegin()->second),
+                               counted(by_count.begin()->first, "core"), text_of(by_count.rbegin()->second),
                                by_count.rbegin()->first),
                    "the slowest rank decides: give each as many, by ranks that divide the cores or a list of cores"});
 }
@@ -194,7 +194,7 @@ void add_threads(const Ranks& ranks, Findings& all) {
     if (many.empty()) return;
     all.push_back({Severity::advice,
                    fmt::format("{}: OMP_NUM_THREADS={} on {}", text_of(many), requested_threads(*many.front()),
-                               report::counted(many.front()->place.num_cores, "processor")),
+                               counted(many.front()->place.num_cores, "processor")),
                    "unset OMP_NUM_THREADS (threads: auto takes what the rank may use), or bind to more cores"});
 }
 

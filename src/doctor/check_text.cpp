@@ -1,5 +1,6 @@
 #include "doctor/check_text.hpp"
 
+#include "base/text.hpp"
 #include "report/tables/text_table.hpp"
 
 #include <fmt/format.h>
@@ -56,8 +57,8 @@ std::string cuda_awareness(std::optional<bool> cuda_aware) {
 std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware, size_t width) {
     const int nodes = topology_of(ranks).num_nodes();
     std::string text = library_lines(ranks.front().libraries);
-    text += fmt::format("  {} on {}; {}: patchbench gives it host memory only\n", report::counted(ranks.size(), "rank"),
-                        report::counted(nodes, "node"), cuda_awareness(cuda_aware));
+    text += fmt::format("  {} on {}; {}: patchbench gives it host memory only\n", counted(ranks.size(), "rank"),
+                        counted(nodes, "node"), cuda_awareness(cuda_aware));
     for (const auto& line : variable_lines(ranks)) text += "  " + line + "\n";
     return text + "\n" + rank_table(ranks).text(width);
 }
@@ -98,7 +99,7 @@ std::string findings_text(const Findings& all) {
     const auto wrong = std::count_if(all.begin(), all.end(),
                                      [](const Finding& finding) { return finding.severity == Severity::wrong; });
     if (all.empty()) return text + "CHECK: OK\n";
-    return text + fmt::format("CHECK: {}, {} wrong\n", report::counted(all.size(), "finding"), wrong);
+    return text + fmt::format("CHECK: {}, {} wrong\n", counted(all.size(), "finding"), wrong);
 }
 
 }  // namespace pb::doctor

@@ -99,8 +99,8 @@ void check_threads(const Point& point, const Topology& topology) {
     if (place.affinity.empty()) return;  // a plan for another machine
     const int64_t most = kMostPerCore * std::max(1, place.num_cores);
     if (point.settings.threads.count > most)
-        throw Refused(fmt::format("threads = {}: rank 0 may use {} core(s); choose threads: auto, or at most {}",
-                                  point.settings.threads.count, place.num_cores, most));
+        throw Refused(fmt::format("threads = {}: rank 0 may use {}; choose threads: auto, or at most {}",
+                                  point.settings.threads.count, counted(place.num_cores, "core"), most));
 }
 
 int threads_of(const config::PointSettings& settings, const Topology& topology, const std::vector<int>& members) {

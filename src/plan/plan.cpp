@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "base/text.hpp"
 #include "config/call_times.hpp"
 #include "config/sample_settings.hpp"
 #include "config/settings_access.hpp"
@@ -121,10 +122,9 @@ void settle_timed(Point& point) {
     const config::CallTimes times(settings.timed);
     const int64_t batch = point.batch.value();
     point.notes.push_back(
-        fmt::format("simulated: no network is run, a call of {} {} waits {:.3g} s (T(b) = {}); pixels pass through and "
-                    "are checked, no "
-                    "output is compared with a network's",
-                    batch, batch == 1 ? "window" : "windows", times.seconds(batch), times.formula()));
+        fmt::format("simulated: no network is run, a call of {} waits {:.3g} s (T(b) = {}); pixels pass through and "
+                    "are checked, no output is compared with a network's",
+                    counted(batch, "window"), times.seconds(batch), times.formula()));
     if (settings.output == config::OutputKind::file)
         point.notes.emplace_back(
             "the file that is written is the image itself, its noise included: no network's result");
@@ -145,8 +145,8 @@ void check_brought(const Point& point) {
     if (is_simulated(point))
         throw UsageError("network = " + network.file + ": engine timed simulates networks of the list; name one");
     if (network.card->channels != point.source.channels)
-        throw UsageError(fmt::format("network = {}: is for {} image channel(s), the image has {}", network.file,
-                                     network.card->channels, point.source.channels));
+        throw UsageError(fmt::format("network = {}: is for {}, the image has {}", network.file,
+                                     counted(network.card->channels, "image channel"), point.source.channels));
 }
 
 void note_trained_sigma(Point& point) {

@@ -1,5 +1,7 @@
 #include "plan/topology.hpp"
 
+#include "base/text.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
@@ -75,7 +77,7 @@ std::string binding_of(const Topology& topology, const std::vector<int>& members
     }
     std::string text;
     for (const auto& [cores, sharers] : cores_and_sharers)
-        text += fmt::format("{}{} {} {}", text.empty() ? "" : " or ", cores, cores == 1 ? "core" : "cores",
+        text += fmt::format("{}{} {}", text.empty() ? "" : " or ", counted(cores, "core"),
                             sharers == 1 ? "a rank" : fmt::format("shared by {} ranks", sharers));
     return text;
 }

@@ -1,5 +1,6 @@
 // Denoises one image on one rank without MPI, with the pipeline that the program measures.
 #include "base/noise_level.hpp"
+#include "base/text.hpp"
 #include "device/processors.hpp"
 #include "engine/engines.hpp"
 #include "image/quality.hpp"
@@ -39,8 +40,8 @@ void check_values(const FloatImageView& image) {
 
 void check(const FloatImageView& image, const engine::Weights& weights, const DenoiseOptions& options) {
     if (weights.channels() != image.channels)
-        throw UsageError(fmt::format("weights '{}' are for {} image channel(s), the image has {}: name others",
-                                     weights.source, weights.channels(), image.channels));
+        throw UsageError(fmt::format("weights '{}' are for {}, the image has {}: name others", weights.source,
+                                     counted(weights.channels(), "image channel"), image.channels));
     if (options.sigma && !(*options.sigma >= 0 && *options.sigma <= 1))
         throw UsageError(fmt::format("sigma = {}: must be from 0 to 1", *options.sigma));
     if (options.threads < 0)

@@ -1,6 +1,7 @@
 #include "run/weights_source.hpp"
 
 #include "base/fault.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
@@ -35,10 +36,10 @@ std::vector<config::ModelWeights> read_card(network::NetworkKind network) {
 
 fs::path default_file(network::NetworkKind network, int64_t channels) {
     if (const auto file = find_default_weights(network, channels)) return *file;
-    throw UsageError(fmt::format(
-        "no weights for {} with {} image channel(s) in '{}': fetch the official ones with models/get_weights.sh, "
-        "name a file with `weights` (denoise: --weights), or use seed:<n> (untrained, for speed only)",
-        name_of(network), channels, models_folder().string()));
+    throw UsageError(
+        fmt::format("no weights for {} with {} in '{}': fetch the official ones with models/get_weights.sh, "
+                    "name a file with `weights` (denoise: --weights), or use seed:<n> (untrained, for speed only)",
+                    name_of(network), counted(channels, "image channel"), models_folder().string()));
 }
 
 /// Adds the training sigma of a network for one sigma from the model card; checkpoints rarely contain it.
@@ -88,10 +89,9 @@ engine::Weights find_weights(const config::PointSettings& settings, std::optiona
     engine::Weights weights = engine::load_weights(file, network);
     if (channels && weights.channels() != *channels)
         throw UsageError(
-            fmt::format("weights '{}' are for {} image channel(s), the image has {}: name weights for this kind of "
-                        "image, or convert "
-                        "the image",
-                        file.string(), weights.channels(), *channels));
+            fmt::format("weights '{}' are for {}, the image has {}: name weights for this kind of image, or "
+                        "convert the image",
+                        file.string(), counted(weights.channels(), "image channel"), *channels));
     add_card_facts(weights);
     return weights;
 }

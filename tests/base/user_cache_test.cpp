@@ -1,10 +1,10 @@
 #include "base/user_cache.hpp"
 
+#include "support/environment_variable.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
 namespace pb {
@@ -54,17 +54,17 @@ TEST_F(Cache, IsDoneWithoutWhereItCannotBe) {
 }
 
 TEST(CacheFolder, IsNamedByTheUserOrTheSystem) {
-    ::setenv("HOME", "/home/someone", 1);
-    ::unsetenv("XDG_CACHE_HOME");
-    ::unsetenv("PATCHBENCH_CACHE");
+    const test::EnvironmentVariable home("HOME", "/home/someone");
+    const test::EnvironmentVariable caches("XDG_CACHE_HOME", std::nullopt);
+    const test::EnvironmentVariable own("PATCHBENCH_CACHE", std::nullopt);
     EXPECT_EQ(cache_folder(), "/home/someone/.cache/patchbench");
-    ::setenv("XDG_CACHE_HOME", "/caches", 1);
+    caches.set("/caches");
     EXPECT_EQ(cache_folder(), "/caches/patchbench");
-    ::setenv("PATCHBENCH_CACHE", "/own", 1);
+    own.set("/own");
     EXPECT_EQ(cache_folder(), "/own");
-    ::setenv("PATCHBENCH_CACHE", "off", 1);
+    own.set("off");
     EXPECT_EQ(cache_folder(), "");
-    for (const char* variable : {"HOME", "XDG_CACHE_HOME", "PATCHBENCH_CACHE"}) ::unsetenv(variable);
+    for (const auto* variable : {&home, &caches, &own}) variable->set(std::nullopt);
     EXPECT_EQ(cache_folder(), "");
 }
 

@@ -4,6 +4,7 @@
 #include "device/telemetry/gauge_sampler.hpp"
 #include "device/telemetry/host_counters.hpp"
 #include "device/telemetry/nvml.hpp"
+#include "support/environment_variable.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +12,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -22,18 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-/// A variable that holds while the test runs.
-class Variable {
-  public:
-    Variable(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
-    ~Variable() { ::unsetenv(name_); }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-  private:
-    const char* name_;
-};
 
 TelemetryOptions options_for(const std::string& library, const std::string& uuid = "GPU-fake") {
     TelemetryOptions options;
@@ -80,7 +68,7 @@ TEST(Nvml, CountersAreTheirGrowth) {
 }
 
 TEST(Nvml, CountersOfEitherLongTypeCount) {
-    const Variable longs("FAKE_NVML_LONG", "1");
+    const test::EnvironmentVariable longs("FAKE_NVML_LONG", "1");
     EXPECT_DOUBLE_EQ(record_of(options_for(FAKE_NVML), 60ms)[Meter::thermal_s].value(), 2);
 }
 
@@ -96,8 +84,8 @@ TEST(Nvml, EnergyOfASharedDeviceOrASliceIsNobodysOwn) {
 }
 
 TEST(Nvml, WithoutCountersTheReasonsOfSamplesCount) {
-    const Variable refuses("FAKE_NVML_REFUSES", "nvmlDeviceGetFieldValues");
-    const Variable reasons("FAKE_NVML_REASONS", "0x44");  // power cap, hardware thermal slowdown
+    const test::EnvironmentVariable refuses("FAKE_NVML_REFUSES", "nvmlDeviceGetFieldValues");
+    const test::EnvironmentVariable reasons("FAKE_NVML_REASONS", "0x44");  // power cap, hardware thermal slowdown
     const TelemetryRecord record = record_of(options_for(FAKE_NVML), 60ms);
     EXPECT_GT(record[Meter::observed_s].value(), 0);
     for (const Meter meter : {Meter::thermal_s, Meter::power_cap_s, Meter::hardware_slowdown_s})
@@ -105,7 +93,7 @@ TEST(Nvml, WithoutCountersTheReasonsOfSamplesCount) {
 }
 
 TEST(Nvml, EachReasonOfASlowdownCountsForItsMeter) {
-    const Variable refuses("FAKE_NVML_REFUSES", "nvmlDeviceGetFieldValues");
+    const test::EnvironmentVariable refuses("FAKE_NVML_REFUSES", "nvmlDeviceGetFieldValues");
     struct Case {
         const char* mask;
         bool thermal, power_cap, hardware;
@@ -116,7 +104,7 @@ TEST(Nvml, EachReasonOfASlowdownCountsForItsMeter) {
                                                              {"0x20", true, false, false},
                                                              {"0x40", true, false, true},
                                                              {"0x80", false, false, true}}) {
-        const Variable reasons("FAKE_NVML_REASONS", mask);
+        const test::EnvironmentVariable reasons("FAKE_NVML_REASONS", mask);
         const TelemetryRecord record = record_of(options_for(FAKE_NVML));
         EXPECT_EQ(record[Meter::thermal_s].value() > 0, thermal) << mask;
         EXPECT_EQ(record[Meter::power_cap_s].value() > 0, power_cap) << mask;
@@ -135,18 +123,19 @@ TEST(Nvml, ACounterThatTheDriverDoesNotHaveIsAbsent) {
 TEST(Nvml, AProcessThatWasThereAtEitherEndIsCounted) {
     const std::string own = std::to_string(::getpid());
     for (const auto& [before, after] : {std::pair{own + " 1 2", own}, {own, own + " 1 2"}}) {
-        ::setenv("FAKE_NVML_PIDS", before.c_str(), 1);
+        const test::EnvironmentVariable processes("FAKE_NVML_PIDS", before);
         Telemetry telemetry(options_for(FAKE_NVML));
         TelemetryWindow window(telemetry);
-        const Variable then("FAKE_NVML_PIDS", after);
+        processes.set(after);
         EXPECT_EQ(window.finish()[Meter::other_processes], 2) << before;
     }
 }
 
 TEST(Nvml, WhatIsRefusedIsAbsent) {
-    const Variable refuses("FAKE_NVML_REFUSES",
-                           "nvmlDeviceGetTotalEnergyConsumption nvmlDeviceGetClockInfo nvmlDeviceGetFieldValues "
-                           "nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetUtilizationRates");
+    const test::EnvironmentVariable refuses(
+        "FAKE_NVML_REFUSES",
+        "nvmlDeviceGetTotalEnergyConsumption nvmlDeviceGetClockInfo nvmlDeviceGetFieldValues "
+        "nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetUtilizationRates");
     const TelemetryRecord record = record_of(options_for(FAKE_NVML), 510ms);
     for (const Meter meter : {Meter::energy_j, Meter::thermal_s, Meter::power_cap_s, Meter::hardware_slowdown_s,
                               Meter::other_processes, Meter::cpu_energy_j})
@@ -177,12 +166,12 @@ TEST(Nvml, OtherProcessesAreCountedBesideThisOne) {
         {"1234", 0},       {"1234 99", 1},      // ids of another namespace: one of them is this process
     };
     for (const auto& [pids, others] : cases) {
-        const Variable processes("FAKE_NVML_PIDS", pids);
+        const test::EnvironmentVariable processes("FAKE_NVML_PIDS", pids);
         EXPECT_EQ(record_of(options_for(FAKE_NVML))[Meter::other_processes], others) << pids;
     }
     std::string many = own;
     for (int pid = 1; pid < 100; ++pid) many += " " + std::to_string(pid);
-    const Variable processes("FAKE_NVML_PIDS", many);
+    const test::EnvironmentVariable processes("FAKE_NVML_PIDS", many);
     EXPECT_EQ(record_of(options_for(FAKE_NVML))[Meter::other_processes], 99);
 }
 
@@ -205,7 +194,7 @@ TEST(Nvml, WithoutLibraryOrDeviceEverythingIsAbsentAndSaysWhy) {
 }
 
 TEST(Nvml, AnNvmlThatDoesNotStartSaysSo) {
-    const Variable refuses("FAKE_NVML_REFUSES", "nvmlInit_v2");
+    const test::EnvironmentVariable refuses("FAKE_NVML_REFUSES", "nvmlInit_v2");
     EXPECT_THAT(Telemetry(options_for(FAKE_NVML)).why_no_device(), HasSubstr("error 3"));
 }
 
@@ -411,12 +400,12 @@ TEST(HostLoad, IsTheGrowthOfTheKernelsCounters) {
 }
 
 TEST_F(Powercap, EnvironmentVariablesNameTheSources) {
-    const Variable nvml("PATCHBENCH_NVML", "other.so");
-    const Variable powercap("PATCHBENCH_POWERCAP", folder_.string());
+    const test::EnvironmentVariable nvml("PATCHBENCH_NVML", "other.so");
+    const test::EnvironmentVariable powercap("PATCHBENCH_POWERCAP", folder_.string());
     EXPECT_EQ(usual_telemetry_options().nvml_library, "other.so");
     EXPECT_EQ(usual_telemetry_options().powercap_folder, folder_.string());
     EXPECT_EQ(usual_telemetry_options().proc_folder, "/proc");
-    const Variable proc("PATCHBENCH_PROC", folder_.string());
+    const test::EnvironmentVariable proc("PATCHBENCH_PROC", folder_.string());
     EXPECT_EQ(usual_telemetry_options().proc_folder, folder_.string());
 }
 

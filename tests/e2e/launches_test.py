@@ -20,6 +20,8 @@ batch: [1, 2]
 stop: {min_reps: 6, max_time_s: 0}
 image: {height: 64, width: 64}
 """
+# How busy the machine is decides whether the figures are steady: that is INVALID, but not FAILED.
+JUDGED = r'RESULT: (IN)?VALID\b'
 
 
 class Launches(program.ProgramTest):
@@ -48,13 +50,14 @@ class Launches(program.ProgramTest):
             self.assertNotIn('--launches', one['command_line'])
             age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.strptime(one['started_at'], '%Y-%m-%dT%H:%M:%S%z')
             self.assertLess(abs(age), datetime.timedelta(hours=1), 'it is in UTC whatever the time zone')
-        self.assertEqual(len(re.findall(r'(?m)^LAUNCH \d of 3: \d:\d\d, .*out/launch-\d/output\.txt .* RESULT: VALID', text)), 3, text)
+        self.assertEqual(len(re.findall(rf'(?m)^LAUNCH \d of 3: \d:\d\d, .*out/launch-\d/output\.txt .* {JUDGED}', text)), 3, text)
         self.assertNotIn('Plan of started', text)
         for number in (1, 2, 3):
             printed = (self.folder / f'out/launch-{number}/output.txt').read_text()
-            self.assertTrue('Plan of started' in printed and printed.splitlines()[-1].startswith('RESULT: VALID'), printed)
+            self.assertIn('Plan of started', printed)
+            self.assertRegex(printed.splitlines()[-1], JUDGED)
         self.assertIn('launches: 3 of 3', text)
-        self.assertTrue(text.splitlines()[-1].startswith('RESULT: VALID'), text)
+        self.assertRegex(text.splitlines()[-1], JUDGED)
         compared = run('compare', self.folder / 'out', self.folder / 'out', '--fail-on', 'slower=3%')
         self.assertEqual(compared.returncode, 0, compared.stderr)
         self.assertIn('OLD: 3 launches, NEW: 3 launches', compared.stdout)
@@ -101,7 +104,7 @@ class Launches(program.ProgramTest):
         self.started('--launches', 2)
         result = self.started('--launches', 2, '--resume', '--launcher', 'true', code=1)
         self.assertIn('RESULT: FAILED', result.stdout)
-        self.assertIn('RESULT: VALID', self.started('--launches', 2, '--resume').stdout.splitlines()[-1])
+        self.assertRegex(self.started('--launches', 2, '--resume').stdout.splitlines()[-1], JUDGED)
         self.assertEqual(list((self.folder / 'out').glob('earlier-*')), [])
 
     def test_a_study_among_earlier_launches_is_not_moved(self):

@@ -3,6 +3,7 @@
 
 #include "engine/worker/engine_places.hpp"
 #include "engine/worker/worker.hpp"
+#include "support/environment_variable.hpp"
 #include "support/resource_limit.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -12,7 +13,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <array>
@@ -67,18 +67,14 @@ TEST(ChildProcess, HasTheDescriptorsThatItIsGivenAndNoOthers) {
 /// As `launch/bundle_env.sh` leaves the environment of a bundle.
 TEST(ChildProcess, HasTheUsersLibraryPathAndNoPythonOfABundle) {
     const std::string print = "echo ${LD_LIBRARY_PATH-none} ${PYTHONHOME-none} ${BUNDLE_OTHER-none}";
-    const char* const path = getenv("LD_LIBRARY_PATH");
-    const std::string former = path == nullptr ? "" : path;
-    setenv("LD_LIBRARY_PATH", "/usr/lib", 1);
-    setenv("PYTHONHOME", "/bundle/python", 1);
-    setenv("BUNDLE_OTHER", "kept", 1);
+    const test::EnvironmentVariable path("LD_LIBRARY_PATH", "/usr/lib");
+    const test::EnvironmentVariable python("PYTHONHOME", "/bundle/python");
+    const test::EnvironmentVariable other("BUNDLE_OTHER", "kept");
     EXPECT_EQ(run(print).words, "/usr/lib none kept") << "no bundle";
-    setenv("PATCHBENCH_USER_LIBRARY_PATH", "/users/lib", 1);
+    const test::EnvironmentVariable users("PATCHBENCH_USER_LIBRARY_PATH", "/users/lib");
     EXPECT_EQ(run(print).words, "/users/lib none kept");
-    setenv("PATCHBENCH_USER_LIBRARY_PATH", "", 1);
+    users.set("");
     EXPECT_EQ(run(print).words, "none none kept");
-    for (const char* name : {"PATCHBENCH_USER_LIBRARY_PATH", "PYTHONHOME", "BUNDLE_OTHER"}) unsetenv(name);
-    path == nullptr ? unsetenv("LD_LIBRARY_PATH") : setenv("LD_LIBRARY_PATH", former.c_str(), 1);
 }
 
 TEST(ChildProcess, OfAnInstalledEngineIsThePythonOfItsEnvironment) {
@@ -86,12 +82,9 @@ TEST(ChildProcess, OfAnInstalledEngineIsThePythonOfItsEnvironment) {
     const std::filesystem::path python = folder / "openvino/bin/python";
     std::filesystem::create_directories(python.parent_path());
     std::ofstream(python) << "";
-    const char* const named = getenv("PATCHBENCH_ENGINES");
-    const std::string former = named == nullptr ? "" : named;
-    setenv("PATCHBENCH_ENGINES", folder.path().c_str(), 1);
+    const test::EnvironmentVariable engines("PATCHBENCH_ENGINES", folder.path());
     EXPECT_EQ(worker_command(EngineKind::openvino, "").front(), python);
     EXPECT_THROW((void)worker_command(EngineKind::jax, ""), Error);
-    named == nullptr ? unsetenv("PATCHBENCH_ENGINES") : setenv("PATCHBENCH_ENGINES", former.c_str(), 1);
 }
 
 /// Limits the addresses that this process may have to `more` than it has, as batch systems do.

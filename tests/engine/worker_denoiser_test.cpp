@@ -4,6 +4,7 @@
 #include "device/host_memory.hpp"
 #include "engine/worker/engine_places.hpp"
 #include "support/denoise_batch.hpp"
+#include "support/environment_variable.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -223,10 +224,9 @@ TEST_F(Worker, GivesBackWhatTheEngineGave) {
 }
 
 TEST_F(Worker, SaysHowToInstallAnAbsentEngine) {
-    ASSERT_EQ(setenv("PATCHBENCH_ENGINES", "/nowhere", 1), 0);
+    const test::EnvironmentVariable engines("PATCHBENCH_ENGINES", "/nowhere");
     EXPECT_THAT(error_of(options_of(EngineKind::openvino)), AllOf(HasSubstr("engine = openvino: is not installed"),
                                                                   HasSubstr("launch/engines.sh --only openvino")));
-    unsetenv("PATCHBENCH_ENGINES");
 }
 
 TEST_F(Worker, SaysWhichFileIsNotThere) {

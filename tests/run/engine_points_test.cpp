@@ -2,6 +2,7 @@
 #include "engine/worker/engine_places.hpp"
 #include "run/launch.hpp"
 #include "run/runner.hpp"
+#include "support/environment_variable.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 
@@ -149,15 +150,12 @@ TEST_F(EnginePoints, WithAnotherNetworksPixelsFailVerification) {
 }
 
 TEST_F(EnginePoints, OfAnAbsentEngineSayHowToInstallIt) {
-    const char* const former = std::getenv("PATCHBENCH_ENGINES");
-    const std::string kept = former != nullptr ? former : "";
-    ASSERT_EQ(setenv("PATCHBENCH_ENGINES", "/nowhere", 1), 0);
+    const test::EnvironmentVariable engines("PATCHBENCH_ENGINES", "/nowhere");
     config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.engine = EngineKind::openvino;
     const record::PointTrace trace = run(settings);
     EXPECT_EQ(trace.status, record::PointStatus::failed);
     EXPECT_THAT(trace.reason, HasSubstr("launch/engines.sh --only openvino"));
-    kept.empty() ? unsetenv("PATCHBENCH_ENGINES") : setenv("PATCHBENCH_ENGINES", kept.c_str(), 1);
 }
 
 }  // namespace

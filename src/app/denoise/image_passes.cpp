@@ -45,10 +45,10 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
                            without_controls(job.output.string()));
     std::string line = fmt::format(
-        "{} -> {}: {}x{} px (height x width), {}, engine {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
+        "{} -> {}: {}x{} px (height x width), {}, engine {}, {}halo {}, batch {}, {}: {:.2f} s, {:.3g} Mpx/s",
         input_text(job, point), without_controls(job.output.string()), point.source.extent.h, point.source.extent.w,
         point.settings.network.name(), config::format_setting(point.settings.engine), samples_text(point),
-        plan::halo_text(point), *point.batch, point.num_ranks, summary.pipeline_s.value_or(0),
+        plan::halo_text(point), *point.batch, counted(point.num_ranks, "rank"), summary.pipeline_s.value_or(0),
         summary.useful_mpx_per_s.value_or(0));
     if (trace.quality)
         line +=

@@ -2,6 +2,7 @@
 
 #include "app/session.hpp"
 #include "app/terminal.hpp"
+#include "base/text.hpp"
 #include "measure/verdict.hpp"
 #include "record/row.hpp"
 #include "report/tables/tables.hpp"
@@ -79,20 +80,20 @@ std::string checks_line(const std::vector<ImageResult>& all) {
     return fmt::format(
         "verified: {} of {} passes over an image or page, by {} computed again; the others by their tiles and "
         "samples (--verify 1: every pass)",
-        sum.passes_checked, sum.passes, report::counted(sum.windows, "window"));
+        sum.passes_checked, sum.passes, counted(sum.windows, "window"));
 }
 
 std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& counts) {
     const auto written = static_cast<size_t>(std::ranges::count(all, true, &ImageResult::is_written));
     const auto interrupted = static_cast<size_t>(std::ranges::count(all, true, &ImageResult::is_interrupted));
     const size_t named = counts.to_do + counts.kept;
-    std::string line = fmt::format("{}: {} denoised, {} failed", report::counted(named, "image"), written,
-                                   all.size() - written - interrupted);
+    std::string line =
+        fmt::format("{}: {} denoised, {} failed", counted(named, "image"), written, all.size() - written - interrupted);
     if (interrupted > 0) line += fmt::format(", {} interrupted", interrupted);
     if (all.size() < counts.to_do) line += fmt::format(", {} not begun", counts.to_do - all.size());
     if (counts.kept > 0) line += fmt::format(", {} there already", counts.kept);
     if (counts.passed_over > 0)
-        line += fmt::format("; {} in the folders passed over", report::counted(counts.passed_over, "other file"));
+        line += fmt::format("; {} in the folders passed over", counted(counts.passed_over, "other file"));
     if (const std::string groups = groups_text(all); !groups.empty()) line += "; " + groups;
     return line;
 }

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
 #include "image/sample_types.hpp"
@@ -48,8 +49,8 @@ bool is_like(const ImageInfo& a, const ImageInfo& b) {
 }
 
 std::string text_of(const ImageInfo& page) {
-    return fmt::format("{}x{} px (height x width) {}, {} channel(s){}", page.extent.h, page.extent.w,
-                       name_of(page.dtype), page.channels, page.has_alpha ? " and alpha" : "");
+    return fmt::format("{}x{} px (height x width) {}, {}{}", page.extent.h, page.extent.w, name_of(page.dtype),
+                       counted(page.channels, "channel"), page.has_alpha ? " and alpha" : "");
 }
 
 /// What the chosen pages are of the file.

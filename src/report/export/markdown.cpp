@@ -1,4 +1,5 @@
 // Writes results as Markdown, to paste into an issue.
+#include "base/text.hpp"
 #include "measure/study/recommendation.hpp"
 #include "measure/verdict.hpp"
 #include "report/export/exports.hpp"

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "config/text.hpp"
 #include "plan/cropping.hpp"
 #include "plan/memory_limit.hpp"

@@ -1,5 +1,6 @@
 #include "report/tables/points_table.hpp"
 
+#include "base/text.hpp"
 #include "report/metrics.hpp"
 #include "report/tables/tables.hpp"
 #include "report/tables/text.hpp"

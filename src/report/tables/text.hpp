@@ -24,12 +24,6 @@ namespace pb::report {
 /// Prints whole MiB, and tenths below 10.
 [[nodiscard]] std::string readable_mib(std::optional<double> mib);
 
-/// "1 point", "3 points".
-template <class Count>
-[[nodiscard]] std::string counted(Count count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 /// Lists up to four names of points: "a, b". More of them are "36 points, e.g. a".
 [[nodiscard]] std::string few_names(const std::vector<std::string>& names);
 
