@@ -13,9 +13,9 @@ def level_of(windows, axes):
     return numpy.ascontiguousarray(level if axes else level[:1].reshape(()))
 
 
-def is_for_one(axes):
-    """Whether a network takes one window at a time."""
-    return len(axes) > 0 and axes[0] == 1
+def is_for_one(inputs):
+    """Whether a network takes one window at a time. `inputs` are the axes of each of its inputs."""
+    return any(len(axes) > 0 and axes[0] == 1 for axes in inputs)
 
 
 def check_shape(result, out):
@@ -23,17 +23,17 @@ def check_shape(result, out):
         raise ValueError(f"the network gave an array of shape {tuple(result.shape)} instead of {tuple(out.shape)}")
 
 
-def call_apart(run, takes_level, level_axes, one_at_a_time):
+def call_apart(run, inputs, takes_level):
     """A call that gives `run` the inputs of a network as arrays of their own and copies its output."""
 
     def run_some(windows, out):
-        inputs = (numpy.ascontiguousarray(windows[:, :-1]), level_of(windows, level_axes)) if takes_level else (windows,)
-        result = run(*inputs)
+        arrays = (numpy.ascontiguousarray(windows[:, :-1]), level_of(windows, inputs[-1])) if takes_level else (windows,)
+        result = run(*arrays)
         check_shape(result, out)
         out[...] = result
 
     def call(windows, out):
-        step = 1 if one_at_a_time else len(windows)
+        step = 1 if is_for_one(inputs) else len(windows)
         for begin in range(0, len(windows), step):
             run_some(windows[begin:begin + step], out[begin:begin + step])
 

@@ -55,11 +55,12 @@ def load(model, options):
                 f"{providers[0][0]} does not start")  # it goes on with another one, and says so in a warning
     global COPIES
     inputs = session.get_inputs()
-    if "sigma_input" in options or brought.is_for_one(inputs[0].shape):
+    axes = [each.shape for each in inputs]
+    if "sigma_input" in options or brought.is_for_one(axes):
         COPIES = "the output, and input with a noise level beside it, once"
         names = [each.name for each in inputs]
         run = lambda *arrays: session.run(None, dict(zip(names, arrays)))[0]
-        return brought.call_apart(run, "sigma_input" in options, inputs[-1].shape, brought.is_for_one(inputs[0].shape))
+        return brought.call_apart(run, axes, "sigma_input" in options)
     name_in, name_out = inputs[0].name, session.get_outputs()[0].name
     if gpu.index_of(options) is not None:
         COPIES = "the output once more"

@@ -50,10 +50,10 @@ def load(model, options):
     global COPIES
     axes = [[extent.get_length() if extent.is_static else None for extent in each.partial_shape]
             for each in network.inputs]
-    if "sigma_input" in options or brought.is_for_one(axes[0]):
+    if "sigma_input" in options or brought.is_for_one(axes):
         COPIES = "the output, and input with a noise level beside it, once"
         run = lambda *arrays: compile_for(*(array.shape for array in arrays))(list(arrays))[0]
-        return brought.call_apart(run, "sigma_input" in options, axes[-1], brought.is_for_one(axes[0]))
+        return brought.call_apart(run, axes, "sigma_input" in options)
 
     def request_for(windows, out):
         network_of_shape = compile_for(windows.shape)

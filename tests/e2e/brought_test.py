@@ -34,6 +34,7 @@ CARDS = {  # channels, sigma, alignment, radius, halo
     'even': ('3', 'none', '2', '1', '0'),
     'level_channel': ('3', 'channel', '1', '2', '2'),
     'level_input': ('1', 'input', '1', '2', '2'),
+    'level_of_one': ('1', 'input', '1', '2', '2'),  # of any number of windows, but its level is that of one
     'pooling': ('3', 'none', '1', 'unbounded', 'unbounded'),
     'ours': ('3', 'none', '4', '14', '16'),
     'ours_level': ('3', 'channel', '4', '14', '16'),
@@ -116,7 +117,7 @@ class BroughtTest(program.ProgramTest):
 
     def test_cards_are_found_and_tiles_equal_the_whole_image(self):
         colour = self.files((*BOUNDED, 'one_at_a_time', 'level_channel'), 'onnx')
-        gray = self.files(['level_input'], 'onnx')
+        gray = self.files(['level_input', 'level_of_one'], 'onnx')
         result, points = self.run_study(self.study_of('onnxruntime', (colour, ''), (gray, 'image.channels: 1')), ranks=2)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertEqual([point['point']['network'] for point in points], colour + gray)
@@ -188,10 +189,10 @@ class BroughtTest(program.ProgramTest):
     def test_openvino_runs_them_too(self):
         if not has('openvino'):
             self.skipTest('openvino is not installed')
-        groups = (self.files(('attention', 'one_at_a_time'), 'onnx'), ''), (self.files(['level_input'], 'onnx'),
-                                                                              'image.channels: 1')
+        groups = ((self.files(('attention', 'one_at_a_time'), 'onnx'), ''),
+                  (self.files(('level_input', 'level_of_one'), 'onnx'), 'image.channels: 1'))
         result, points = self.run_study(self.study_of('openvino', *groups))
-        self.assertEqual([point['verification']['outcome'] for point in points], ['passed'] * 3, result.stderr)
+        self.assertEqual([point['verification']['outcome'] for point in points], ['passed'] * 4, result.stderr)
 
     def test_bf16_is_verified_against_fp32_of_another_engine(self):
         if not has('openvino'):

@@ -76,13 +76,31 @@ double ranked(const Window& in, int64_t reach, double rank, int64_t y, int64_t x
 
 /// Most pixels of their output do not depend on most of the taps.
 TEST(FindCard, MedianAndMinimum) {
-    for (const auto& [reach, rank] : {std::pair<int64_t, double>{2, 0.5}, {3, 0.0}}) {
+    for (const auto& [reach, rank] : {std::pair<int64_t, double>{2, 0.5}, {3, 0.0}, {5, 0.0}, {5, 1.0}}) {
         const FoundCard found = find([reach = reach, rank = rank](const Window& in, int64_t, int64_t y, int64_t x) {
             return ranked(in, reach, rank, y, x);
         });
         EXPECT_EQ(found.card.halo, reach);
         EXPECT_EQ(found.card.radius, reach);
         EXPECT_THAT(found.remarks, IsEmpty());
+    }
+}
+
+/// The maximum of minima along a line: few pixels show all that both see, and squares and strips show it in others.
+TEST(FindCard, Opening) {
+    for (const int64_t reach : {2, 6}) {
+        const FoundCard found = find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
+            float opened = 0;
+            for (int64_t middle = x - reach; middle <= x + reach; ++middle) {
+                float least = in(c, y, middle);
+                for (int64_t column = middle - reach; column <= middle + reach; ++column)
+                    least = std::min(least, in(c, y, column));
+                opened = std::max(opened, least);
+            }
+            return opened;
+        });
+        EXPECT_EQ(found.card.halo, 2 * reach);
+        EXPECT_EQ(found.card.radius, 2 * reach);
     }
 }
 
@@ -137,6 +155,30 @@ TEST(FindCard, WindowsThatOverlap) {
     for (const int64_t step : {1, 4, 8})
         EXPECT_EQ(to_text(find(network, step).card), "channels 1, sigma none, range 1, alignment 8, radius 15, halo 8")
             << "where extents are multiples of " << step;
+}
+
+/// A shift along the diagonal does not show it.
+TEST(FindCard, CheckerboardInside) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+        return 0.5 * in(c, y, x) + ((y - x) % 2 == 0 ? 0.25 * in(c, y, x + 1) : 0);
+    });
+    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 2, radius 1, halo 2");
+}
+
+/// Where one block holds the maximum of two, a shift shows nothing in many of its pixels. Columns or rows alone: a
+/// shift along the other axis shows nothing at all.
+TEST(FindCard, MaximumOfBlocksInside) {
+    for (const auto& [height, width] : {std::pair<int64_t, int64_t>{3, 3}, {1, 4}, {4, 1}, {7, 7}}) {
+        const FoundCard found = find([h = height, w = width](const Window& in, int64_t c, int64_t y, int64_t x) {
+            double most = 0;
+            for (int64_t row = y / h * h; row < y / h * h + h; ++row)
+                for (int64_t column = x / w * w; column < x / w * w + w; ++column)
+                    most = std::max<double>(most, in(c, row, column));
+            return most;
+        });
+        EXPECT_EQ(found.card.alignment, std::max(height, width));
+        EXPECT_EQ(found.card.halo, 0);
+    }
 }
 
 TEST(FindCard, GlobalMeanIsUnbounded) {

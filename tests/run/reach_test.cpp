@@ -79,5 +79,19 @@ TEST(Reach, AnExactHaloThatIsTooShortIsNamedWithTheWayOut) {
               std::nullopt);
 }
 
+/// It shows a halo that is too small, and an alignment that is a part of the true one: windows that are computed again
+/// begin at other places of its period.
+TEST(Reach, ContextOfABroughtNetworkIsLongerAndOutOfStep) {
+    engine::Weights weights;
+    for (const int64_t alignment : {1, 2, 3, 8})
+        for (int64_t halo = 0; halo <= 12 * alignment; halo += alignment) {
+            weights.card = network::NetworkCard{.channels = 1, .alignment = alignment, .radius = halo, .halo = halo};
+            const int64_t beyond = reach_of(weights).context - halo;
+            EXPECT_GT(beyond, halo);
+            EXPECT_EQ(beyond % alignment, 0);
+            for (const int64_t factor : {2, 3, 4}) EXPECT_NE(beyond % (factor * alignment), 0) << halo;
+        }
+}
+
 }  // namespace
 }  // namespace pb::run

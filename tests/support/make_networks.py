@@ -170,13 +170,13 @@ class Broken(nn.Module):
         return self.output(self.layer(torch.tanh(x)))
 
 
-def export(folder, name, network, channels=3, dynamic=(0, 2, 3), sigma=None, outputs=1):
+def export(folder, name, network, channels=3, dynamic=(0, 2, 3), sigma=None, outputs=1, one_level=False):
     torch.manual_seed(1)
     inputs = [torch.rand(1, channels, 32, 32)] + ([] if sigma is None else [sigma])
     names = ['image', 'sigma'][:len(inputs)]
     axes = {'image': {axis: f'axis{axis}' for axis in dynamic}}
     axes |= {'denoised': axes['image']} if dynamic else {}
-    if sigma is not None:
+    if sigma is not None and not one_level:
         axes['sigma'] = {0: 'axis0'}
     torch.onnx.export(network.eval(), tuple(inputs), str(folder / f'{name}.onnx'), dynamo=False, opset_version=17,
                       input_names=names, output_names=['denoised', 'more'][:outputs], dynamic_axes=axes)
@@ -225,6 +225,7 @@ def main():
     export(folder, 'one_at_a_time', Chain(), dynamic=(2, 3))
     export(folder, 'level_channel', Chain(3, (1, 1), 4), channels=4)
     export(folder, 'level_input', LevelInput(), channels=1, sigma=torch.tensor([0.1]))
+    export(folder, 'level_of_one', LevelInput(), channels=1, sigma=torch.tensor([0.1]), one_level=True)
     export(folder, 'ours', Ours())
     export(folder, 'ours_level', Ours(3, 4), channels=4)
     export(folder, 'fixed', Chain(), dynamic=())

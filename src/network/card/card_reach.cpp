@@ -31,11 +31,16 @@ class ReachSearch {
             return fmt::format("its output depends on where a pixel lies in the window, with no period of up to {} px",
                                kLargestPeriod);
         widen();
-        const int64_t halo = find_halo();
-        if (sees_beyond(halo))
-            return fmt::format(
-                "pixels beyond the windows of {} px that showed a halo of {} px change the middle of longer ones",
-                edge_, halo);
+        const int64_t most = std::max<int64_t>(1, middle().begin / alignment()) * alignment();
+        int64_t halo = least_without_effect(-alignment(), most,
+                                            [&](int64_t distance) { return influence_beyond(distance) > kVisible; });
+        if (sees_beyond(halo)) {  // strips have more pixels of a kind that few show
+            if (halo == most || sees_beyond(most))
+                return fmt::format(
+                    "pixels beyond the windows of {} px that showed a halo of {} px change the middle of longer ones",
+                    edge_, halo);
+            halo = least_without_effect(halo, most, [&](int64_t distance) { return sees_beyond(distance); });
+        }
         find_boxes();
         card().halo = std::max(halo, halo_of_boxes_);
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
@@ -97,18 +102,23 @@ class ReachSearch {
         return false;
     }
 
-    /// Whether a window that begins `period` later gives the same output, `period` earlier. Both see as much around as
-    /// in the window whose frame changes nothing.
+    /// Whether windows that begin `period` later, in rows or in columns, give the same output, `period` earlier. All
+    /// see as much around as in the window whose frame changes nothing. A core of several pixels, and each axis by
+    /// itself: some pixels of a maximum of blocks, and all of a checkerboard that is shifted along its diagonal, hide a
+    /// period.
     [[nodiscard]] bool has_period(int64_t period) {
-        const int64_t edge = edge_ + round_up(2 * period, alignment());
+        const int64_t size = round_up(kCore, period);
+        const int64_t edge = edge_ + round_up(2 * period + size, alignment());
         const Extent extent{edge, edge};
-        const int64_t begin = (edge_ / 2 + period + alignment() - 1) / alignment() * alignment();
-        const auto output = [&](int64_t origin) {
-            return trials_.run(noise_window(card(), {.extent = extent, .row = origin, .column = origin}), extent);
+        const int64_t begin = round_up(edge_ / 2 + period, alignment());
+        const auto core = [&](int64_t down, int64_t right) {
+            const Rect moved{begin - down, begin - right, {size, size}};
+            const TrialWindow window{.extent = extent, .row = down, .column = right};
+            return part(trials_.run(noise_window(card(), window), extent), extent, moved);
         };
-        const Range first{begin, begin + period}, second{begin - period, begin};
-        return trials_.difference(part(output(0), extent, rect_of(first, first)),
-                                  part(output(period), extent, rect_of(second, second))) <= kVisible;
+        const std::vector<float> unmoved = core(0, 0);
+        return trials_.difference(unmoved, core(period, 0)) <= kVisible &&
+               trials_.difference(unmoved, core(0, period)) <= kVisible;
     }
 
     bool find_period() {
@@ -127,13 +137,14 @@ class ReachSearch {
         set_edge(base_ + round_up(std::max<int64_t>(0, needed - base_), alignment()));
     }
 
-    [[nodiscard]] int64_t find_halo() {
-        int64_t low = -1, high = std::max<int64_t>(1, middle().begin / alignment());  // in alignments
-        while (high - low > 1) {
-            const int64_t tried = low + (high - low) / 2;
-            (influence_beyond(tried * alignment()) <= kVisible ? high : low) = tried;
+    /// The least distance above `with_effect`, up to `without`, beyond which pixels have no effect.
+    template <class HasEffect>
+    [[nodiscard]] int64_t least_without_effect(int64_t with_effect, int64_t without, HasEffect has_effect) const {
+        while (without - with_effect > alignment()) {
+            const int64_t tried = with_effect + (without - with_effect) / alignment() / 2 * alignment();
+            (has_effect(tried) ? with_effect : without) = tried;
         }
-        return high * alignment();
+        return without;
     }
 
     /// Whether pixels beyond `halo`, but within kFarthest along one axis, change the middle of a long strip. A filter

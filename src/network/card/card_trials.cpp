@@ -46,7 +46,8 @@ std::vector<float> noise_window(const NetworkCard& card, const TrialWindow& wind
     return fill_window(card, window, [&](int64_t c, int64_t y, int64_t x) {
         const bool is_changed = window.changed && window.changed(y, x);
         const double value = uniform_at(c, y + window.row, x + window.column, is_changed ? kOther : kField);
-        return is_changed ? 0.5 + 0.5 * value : 0.6 * value;  // another mean, too
+        // The changed ones have another mean, and smaller and larger values: a minimum and a maximum see both.
+        return is_changed ? (value < 1.0 / 3 ? 0 : 0.5 + 0.5 * value) : 0.6 * value;
     });
 }
 

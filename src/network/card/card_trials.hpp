@@ -12,7 +12,7 @@
 
 namespace pb::network {
 
-/// Pixels of a window, counted from its first one, that hold other values than the field.
+/// Pixels of a window, counted from its first one, that hold other values than the field: zero, or larger ones.
 using Changed = std::function<bool(int64_t row, int64_t column)>;
 
 /// A part of a test image. The value of a pixel follows from its place, so that shifted windows have equal pixels.

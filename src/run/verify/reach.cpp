@@ -75,9 +75,17 @@ bool first_layer_takes_sigma(const network::Graph& graph, const engine::Weights&
 
 constexpr int64_t kUnboundedContext = 512;  // px
 
+/// More than a halo, in alignments whose number neither 2 nor 3 divides: then windows begin at other places of a period
+/// of twice, three or four times the stated alignment, and show it.
+int64_t beyond(int64_t halo, int64_t alignment) {
+    int64_t steps = halo / alignment + 1;
+    while (steps % 2 == 0 || steps % 3 == 0) ++steps;
+    return steps * alignment;
+}
+
 Reach reach_stated_in(const network::NetworkCard& card) {
     const bool takes_sigma = card.sigma != network::SigmaInput::none;
-    if (card.halo) return {card.alignment, *card.halo, takes_sigma, 2 * *card.halo + card.alignment};
+    if (card.halo) return {card.alignment, *card.halo, takes_sigma, *card.halo + beyond(*card.halo, card.alignment)};
     const int64_t most = round_up(kUnboundedContext, card.alignment);
     return {card.alignment, most, takes_sigma, most, false};
 }
