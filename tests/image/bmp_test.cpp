@@ -91,6 +91,20 @@ TEST(Bmp, AProfileInAnotherFileIsNamedAsLost) {
     EXPECT_THAT(open_image(folder / "a.bmp")->metadata().not_kept, ElementsAre("colour profile in another file"));
 }
 
+TEST(Bmp, PrimariesAreNamedAsLost) {
+    const TemporaryFolder folder;
+    std::string rest(68, '\0');  // of a BITMAPV4HEADER: masks, colour space, primaries, gamma
+    const auto not_kept = [&] {
+        write_bmp_fixture(folder / "a.bmp", {.between = rest, .rows = kRows, .info_bytes = 108});
+        return open_image(folder / "a.bmp")->metadata().not_kept;
+    };
+    EXPECT_THAT(not_kept(), IsEmpty());
+    rest[67] = '\1';  // the gamma of blue
+    EXPECT_THAT(not_kept(), ElementsAre(HasSubstr("colour tags")));
+    rest[16] = 'B';  // another colour space, which has no primaries
+    EXPECT_THAT(not_kept(), IsEmpty());
+}
+
 TEST(Bmp, MasksSayWhereTheColoursAre) {
     const TemporaryFolder folder;
     const std::string rows("\1\2\3\4\5\6\7\10", 8);

@@ -317,5 +317,24 @@ TEST(OpenImage, PartsOutsideTheImageAreRefused) {
     }
 }
 
+/// PNG and BMP hold whole dots per metre of 31 bits, as microscopes and maps go beyond.
+TEST(ImageFile, ResolutionsThatAFormatCannotHoldAreNamedNotWrapped) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({4, 4}, 3, DType::u8);
+    for (const char* const name : {"a.png", "a.bmp"})
+        for (const auto& [per_m, is_kept] :
+             {std::pair{0.1, false}, {30.0, true}, {2147483647.0, true}, {2147483648.0, false}, {1e10, false}}) {
+            ImageMetadata metadata;
+            metadata.x_resolution_per_m = 1000;
+            metadata.y_resolution_per_m = per_m;
+            save_image({.pixels = image.view(), .metadata = &metadata}, folder / name);
+            const auto read = open_image(folder / name)->metadata().y_resolution_per_m;
+            EXPECT_EQ(read, is_kept ? std::optional(per_m) : std::nullopt) << name;
+            const std::vector<std::string> lost = lost_metadata(metadata, name, false);
+            EXPECT_EQ(lost, is_kept ? std::vector<std::string>{} : std::vector<std::string>{"resolution"})
+                << name << per_m;
+        }
+}
+
 }  // namespace
 }  // namespace pb::image

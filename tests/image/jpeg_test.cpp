@@ -6,6 +6,7 @@
 #include <jpeglib.h>
 
 #include <cstdio>
+#include <string>
 
 namespace pb::image {
 namespace {
@@ -73,6 +74,41 @@ TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, "http://ns.adobe.com/xap/1.0/"), testing::ElementsAre("XMP"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "MPF"), testing::ElementsAre("further pictures"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "of a camera"), testing::IsEmpty());
+    EXPECT_THAT(not_kept(JPEG_APP0 + 2, std::string("ICC_PROFILE\0\1\2half of it", 25)),
+                testing::ElementsAre("damaged colour profile"));
+}
+
+void replace_in(const std::filesystem::path& path, const std::string& old, const std::string& now) {
+    const std::vector<char> bytes = test::read_bytes(path);
+    std::string text(bytes.begin(), bytes.end());
+    const size_t place = text.find(old);
+    ASSERT_NE(place, std::string::npos);
+    text.replace(place, old.size(), now);
+    test::write_bytes(path, {text.begin(), text.end()});
+}
+
+/// As some cameras write it: other readers ignore it, too.
+TEST(Jpeg, ProgressiveParametersInASequentialFileAreHarmless) {
+    const TemporaryFolder folder;
+    write_jpeg_fixture(folder / "a.jpg", {});
+    const Image image = load_image(folder / "a.jpg");
+    replace_in(folder / "a.jpg", std::string("\3\x11\0\x3F\0", 5), std::string("\3\x11\0\0\0", 5));
+    EXPECT_TRUE(test::same_bytes(load_image(folder / "a.jpg"), image));
+}
+
+TEST(Jpeg, OfMoreBitsIsRefusedByName) {
+    const TemporaryFolder folder;
+    write_jpeg_fixture(folder / "a.jpg", {});
+    replace_in(folder / "a.jpg", std::string("\xFF\xC0\0\x11\x08", 5), std::string("\xFF\xC0\0\x11\x0C", 5));
+    EXPECT_THAT(test::refusal_of(folder / "a.jpg"), AllOf(HasSubstr("8 bits"), HasSubstr("precision 12")));
+}
+
+TEST(Jpeg, PixelsThatAreNotSquareAreNamed) {
+    const TemporaryFolder folder;
+    write_jpeg_fixture(folder / "a.jpg", {});
+    EXPECT_THAT(open_image(folder / "a.jpg")->metadata().not_kept, testing::IsEmpty());
+    replace_in(folder / "a.jpg", std::string("JFIF\0\1\1\0\0\1\0\1", 12), std::string("JFIF\0\1\1\0\0\2\0\1", 12));
+    EXPECT_THAT(open_image(folder / "a.jpg")->metadata().not_kept, testing::ElementsAre("ratio of a pixel's sides"));
 }
 
 TEST(Jpeg, WhatIsWrittenIsCloseToTheImage) {

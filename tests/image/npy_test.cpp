@@ -50,11 +50,9 @@ TEST(Npy, OtherVersionsAreRefusedByNumber) {
 
 TEST(Npy, ShapesMakeGrayColourAndAlpha) {
     const TemporaryFolder folder;
-    const std::vector<std::tuple<std::string, int64_t, bool>> shapes{{"(2, 6)", 1, false},
-                                                                     {"(2, 6, 1)", 1, false},
-                                                                     {"(2, 3, 2)", 1, true},
-                                                                     {"(2, 2, 3)", 3, false},
-                                                                     {"(1, 3, 4)", 3, true}};
+    const std::vector<std::tuple<std::string, int64_t, bool>> shapes{{"(2, 6)", 1, false},    {"(2L, 6L)", 1, false},
+                                                                     {"(2, 6, 1)", 1, false}, {"(2, 3, 2)", 1, true},
+                                                                     {"(2, 2, 3)", 3, false}, {"(1, 3, 4)", 3, true}};
     for (const auto& [shape, channels, alpha] : shapes) {
         write_npy_fixture(folder / "a.npy", header_of("|u1", shape), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
         const auto file = open_image(folder / "a.npy");

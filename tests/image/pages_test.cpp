@@ -123,6 +123,24 @@ TEST(Stack, ThumbnailsAndMasksAreNoPages) {
     EXPECT_THAT(open_image(folder / "b.tif")->metadata().not_kept, testing::IsEmpty()) << "it is the image itself";
 }
 
+/// As camera raw has it: the preview is the only page, and the image lies below it.
+TEST(Stack, APreviewOfAnImageBelowItIsRefused) {
+    const TemporaryFolder folder;
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+    std::array<uint64_t, 1> below{0};  // the next directory
+    for (const bool is_preview : {true, false}) {
+        const Image image = make_pattern({5, is_preview ? 7 : 70}, 1, DType::u16);
+        test::set_tiff_tags(tiff, image, false, {});
+        if (is_preview) TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+        if (is_preview) TIFFSetField(tiff, TIFFTAG_SUBIFD, 1, below.data());
+        test::write_tiff_pixels(tiff, image, {});
+        TIFFWriteDirectory(tiff);
+    }
+    TIFFClose(tiff);
+    EXPECT_THAT(test::refusal_of(folder / "a.tif"), AllOf(HasSubstr("preview"), HasSubstr("develop")));
+    EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }), HasSubstr("preview"));
+}
+
 TEST(Stack, UnequalPagesAreRefusedByNumber) {
     const TemporaryFolder folder;
     const std::vector<test::FixturePage> others = {{make_pattern({20, 31}, 1, DType::u16)},

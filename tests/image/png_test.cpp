@@ -1,3 +1,4 @@
+#include "image/formats/exif.hpp"
 #include "png_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -86,6 +87,10 @@ TEST(Png, MetadataThatNoOutputKeepsIsNamed) {
     EXPECT_THAT(not_kept("tIME", std::string(7, '\1')), testing::ElementsAre(HasSubstr("time")));
     EXPECT_THAT(not_kept("bKGD", std::string(6, '\0')), testing::ElementsAre(HasSubstr("background")));
     EXPECT_THAT(not_kept("oFFs", std::string(9, '\0')), testing::ElementsAre(HasSubstr("position")));
+    EXPECT_THAT(not_kept("cLLI", std::string(8, '\1')), testing::ElementsAre(HasSubstr("colour tags")));
+    EXPECT_THAT(not_kept("sTER", std::string(1, '\1')), testing::ElementsAre("stereo layout"));
+    EXPECT_THAT(not_kept("prVt", "abc"), testing::ElementsAre("chunk prVt")) << "may be copied whatever the pixels";
+    EXPECT_THAT(not_kept("prVT", "abc"), testing::IsEmpty()) << "belongs to the pixels of this file";
     for (const std::string& damaged :
          {std::string("name"), std::string("name\0", 5), std::string("name\0\0not zlib", 14)})
         EXPECT_THAT(not_kept("iCCP", damaged), testing::ElementsAre("damaged colour profile"));
@@ -100,6 +105,28 @@ TEST(Png, AnAspectRatioIsNoResolution) {
     kind.resolution_unit = PNG_RESOLUTION_UNKNOWN;
     write_png_fixture(folder / "ratio.png", kind, {{1, 2, 3}}, 1);
     EXPECT_FALSE(open_image(folder / "ratio.png")->metadata().x_resolution_per_m);
+    EXPECT_THAT(open_image(folder / "ratio.png")->metadata().not_kept, testing::IsEmpty()) << "square pixels";
+    write_png_fixture(folder / "wide.png", {}, {{1, 2, 3}}, 1);
+    insert_chunk(folder / "wide.png", "pHYs", std::string("\0\0\0\2\0\0\0\1\0", 9));
+    EXPECT_THAT(open_image(folder / "wide.png")->metadata().not_kept, testing::ElementsAre("ratio of a pixel's sides"));
+}
+
+/// Some programs put the mark of JPEG before the block.
+TEST(Png, HasItsExifOnceAndWithoutAMark) {
+    const TemporaryFolder folder;
+    const std::vector<std::byte> exif = make_orientation_exif(6);
+    const std::string block(reinterpret_cast<const char*>(exif.data()), exif.size());
+    write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
+    insert_chunk(folder / "a.png", "eXIf", std::string(kExifMark) + block);
+    const auto file = open_image(folder / "a.png");
+    EXPECT_EQ(file->metadata().exif, exif);
+    const Image image = test::read_part(*file, {0, 0, {1, 1}});
+    save_image({image.view(), {}, &file->metadata()}, folder / "b.png");
+    const std::vector<char> bytes = test::read_bytes(folder / "b.png");
+    const std::string written(bytes.begin(), bytes.end());
+    EXPECT_NE(written.find("eXIf"), std::string::npos);
+    EXPECT_EQ(written.find("eXIf"), written.rfind("eXIf")) << "PNG allows one";
+    EXPECT_EQ(open_image(folder / "b.png")->metadata().exif, exif);
 }
 
 TEST(Png, InterlacedFilesReadAsOthers) {

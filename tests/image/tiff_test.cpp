@@ -82,6 +82,33 @@ TEST(Tiff, JpegInTiffIsReadAsRgb) {
     }
 }
 
+TEST(Tiff, HarmlessWarningsOfJpegAreIgnored) {
+    const TemporaryFolder folder;
+    write_tiff_fixture(folder / "a.tif", make_pattern({16, 32}, 3, DType::u8), false,
+                       {.compression = COMPRESSION_JPEG, .photometric = PHOTOMETRIC_YCBCR});
+    const Image image = load_image(folder / "a.tif");
+    std::vector<char> bytes = test::read_bytes(folder / "a.tif");
+    const std::string scan("\3\x11\0\x3F\0", 5);  // the last of three components, all coefficients
+    const auto place = std::search(bytes.begin(), bytes.end(), scan.begin(), scan.end());
+    ASSERT_NE(place, bytes.end());
+    place[3] = 0;  // as a progressive file has it
+    test::write_bytes(folder / "a.tif", bytes);
+    EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
+}
+
+/// The decoder would give the planes as they are.
+TEST(Tiff, YCbCrInPlanesIsRefused) {
+    const TemporaryFolder folder;
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+    const Image image = make_pattern({16, 16}, 3, DType::u8);
+    const TiffKind kind{.compression = COMPRESSION_JPEG, .planar = true, .photometric = PHOTOMETRIC_YCBCR};
+    test::set_tiff_tags(tiff, image, false, kind);
+    TIFFSetField(tiff, TIFFTAG_YCBCRSUBSAMPLING, 1, 1);
+    test::write_tiff_pixels(tiff, image, kind);
+    TIFFClose(tiff);
+    EXPECT_THAT(test::refusal_of(folder / "a.tif"), HasSubstr("YCbCr"));
+}
+
 TEST(Tiff, LostPixelsOfJpegInTiffAreAnErrorNotGray) {
     const TemporaryFolder folder;
     TiffKind kind{"w", COMPRESSION_JPEG, 0, false, 0, 48};
@@ -200,6 +227,10 @@ TEST(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
     kind.extra_sample = EXTRASAMPLE_UNASSALPHA;
     write_tiff_fixture(folder / "a.tif", image, true, kind);
     EXPECT_FALSE(open_image(folder / "a.tif")->metadata().has_unnamed_channel);
+    write_tiff_fixture(folder / "a.tif", image, false, {.photometric = PHOTOMETRIC_RGB});
+    EXPECT_TRUE(open_image(folder / "a.tif")->metadata().has_unnamed_channel) << "nothing is said of it";
+    write_tiff_fixture(folder / "a.tif", make_pattern({5, 5}, 3, DType::u8), false, {});
+    EXPECT_FALSE(open_image(folder / "a.tif")->metadata().has_unnamed_channel);
 }
 
 /// Two pages; the second one's NewSubfileType.
@@ -236,6 +267,27 @@ TEST(Tiff, MoreThanOneExtraChannelMakesAllOfThemBands) {
         EXPECT_FALSE(file->info().has_alpha);
         EXPECT_TRUE(same_bytes(test::read_part(*file, {0, 0, {9, 11}}), image));
     }
+}
+
+/// Red, green, blue, another band and alpha; or gray with two more.
+TEST(Tiff, RolesThatBandsLoseAreNamed) {
+    const TemporaryFolder folder;
+    const auto not_kept = [&](int channels, int photometric, std::array<uint16_t, 2> kinds) {
+        TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+        const Image image = make_pattern({5, 5}, channels, DType::u8);
+        test::set_tiff_tags(tiff, image, false, {.photometric = photometric});
+        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 2, kinds.data());
+        test::write_tiff_pixels(tiff, image, {});
+        TIFFClose(tiff);
+        return open_image(folder / "a.tif")->metadata().not_kept;
+    };
+    constexpr uint16_t kBand = EXTRASAMPLE_UNSPECIFIED, kAlpha = EXTRASAMPLE_UNASSALPHA;
+    const auto colours = HasSubstr("colours"), alpha = HasSubstr("alpha");
+    EXPECT_THAT(not_kept(5, PHOTOMETRIC_RGB, {kBand, kAlpha}), testing::ElementsAre(colours, alpha));
+    EXPECT_THAT(not_kept(5, PHOTOMETRIC_RGB, {kBand, kBand}), testing::ElementsAre(colours));
+    EXPECT_THAT(not_kept(3, PHOTOMETRIC_MINISBLACK, {kBand, kBand}), testing::ElementsAre(colours));
+    write_tiff_fixture(folder / "a.tif", make_pattern({5, 5}, 6, DType::u8), false, {});
+    EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept, testing::IsEmpty()) << "bands stay bands";
 }
 
 TEST(Tiff, AsOneImageMorePagesAreRefusedThumbnailsAreNot) {

@@ -16,7 +16,8 @@ namespace {
 // Places in the file; numbers are little-endian.
 constexpr size_t kRowsBegin = 10, kInfoBytes = 14, kWidth = 18, kHeight = 22, kBits = 28, kCompression = 30;
 constexpr size_t kResolutionX = 38, kResolutionY = 42, kColours = 46, kMasks = 54, kColourSpace = 70;
-constexpr size_t kProfileBegin = 126, kProfileBytes = 130, kLongestHeader = 138;
+constexpr size_t kPrimaries = 74, kPrimariesAndGammaEnd = 122, kProfileBegin = 126, kProfileBytes = 130,
+                 kLongestHeader = 138;
 
 constexpr uint32_t kLinked = 0x4C494E4B;                             // 'LINK'
 constexpr uint32_t kWithMasks = 52, kWithAlphaMask = 56, kV4 = 108;  // lengths of other info headers
@@ -127,6 +128,14 @@ class HeaderReader {
                             header.info.extent.w, header.rows_begin, file_.size()));
     }
 
+    /// Whether the header gives primaries and gamma, as it does where the colour space is LCS_CALIBRATED_RGB.
+    [[nodiscard]] bool has_primaries() const {
+        constexpr uint32_t kCalibrated = 0;
+        if ((info_bytes_ != kV4 && info_bytes_ != kBmpV5) || number(kColourSpace) != kCalibrated) return false;
+        return std::any_of(bytes_.begin() + kPrimaries, bytes_.begin() + kPrimariesAndGammaEnd,
+                           [](std::byte b) { return b != std::byte{0}; });
+    }
+
     void read_metadata(ImageMetadata& metadata) const {
         const auto x = static_cast<int32_t>(number(kResolutionX));
         const auto y = static_cast<int32_t>(number(kResolutionY));
@@ -135,6 +144,7 @@ class HeaderReader {
             metadata.y_resolution_per_m = y;
         }
         const uint32_t space = info_bytes_ == kBmpV5 ? number(kColourSpace) : 0;
+        if (has_primaries()) metadata.not_kept.emplace_back("colour tags other than the profile");
         if (space == kLinked) metadata.not_kept.emplace_back("colour profile in another file");
         if (space != kBmpEmbedded) return;
         const uint64_t begin = 14 + uint64_t{number(kProfileBegin)};

@@ -6,7 +6,6 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -57,9 +56,7 @@ void put_v5_fields(Bytes& bytes, const Layout& layout) {
 }
 
 Bytes make_header(const ImageToSave& image, const Layout& layout) {
-    const auto resolution = [&](auto which) {
-        return image.metadata == nullptr ? 0 : static_cast<uint64_t>(std::lround((image.metadata->*which).value_or(0)));
-    };
+    const auto dots = image.metadata == nullptr ? std::nullopt : dots_per_metre(*image.metadata);
     Bytes bytes{std::byte{'B'}, std::byte{'M'}};
     put(bytes, layout.file_bytes());
     put(bytes, 0);
@@ -71,8 +68,8 @@ Bytes make_header(const ImageToSave& image, const Layout& layout) {
     put(bytes, 8 * layout.pixel_bytes, 2);
     put(bytes, layout.alpha ? kBmpMasked : kBmpPlain);
     put(bytes, layout.rows_bytes);
-    put(bytes, resolution(&ImageMetadata::x_resolution_per_m));
-    put(bytes, resolution(&ImageMetadata::y_resolution_per_m));
+    put(bytes, dots ? dots->x : 0);
+    put(bytes, dots ? dots->y : 0);
     put(bytes, layout.gray ? kGrays : 0);
     put(bytes, 0);  // all colours are important
     if (layout.info_bytes == kBmpV5) put_v5_fields(bytes, layout);

@@ -12,6 +12,12 @@ constexpr size_t kEntryBytes = 12;
 
 }  // namespace
 
+std::vector<std::byte> without_exif_mark(std::vector<std::byte> exif) {
+    const std::string_view text(reinterpret_cast<const char*>(exif.data()), exif.size());
+    if (text.starts_with(kExifMark)) exif.erase(exif.begin(), exif.begin() + kExifMark.size());
+    return exif;
+}
+
 uint16_t exif_orientation(std::span<const std::byte> exif) {
     const bool big_endian = !exif.empty() && exif.front() == std::byte{'M'};
     // A number past the end is 0.

@@ -9,8 +9,11 @@
 
 namespace pb::image {
 
-/// What precedes an EXIF block in an APP1 marker of JPEG, and in WebP files of some programs.
+/// What precedes an EXIF block in an APP1 marker of JPEG, and in PNG and WebP files of some programs.
 inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
+
+/// Removes the mark where a block begins with it.
+[[nodiscard]] std::vector<std::byte> without_exif_mark(std::vector<std::byte> exif);
 
 /// Returns the orientation tag of the first directory. It is 1 (upright) when the tag is missing or the block is
 /// damaged.

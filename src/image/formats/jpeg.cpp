@@ -43,7 +43,8 @@ struct JpegError {
 void judge_jpeg_warning(j_common_ptr codec, int level) {
     if (level >= 0) return;
     const int code = codec->err->msg_code;
-    const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR;
+    const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR ||
+                          code == JWRN_BOGUS_ICC || code == JWRN_NOT_SEQUENTIAL;
     if (!harmless) keep_jpeg_error(codec);
 }
 
@@ -95,6 +96,7 @@ class JpegReader {
 
     [[nodiscard]] ImageMetadata metadata() {
         ImageMetadata metadata;
+        bool has_profile = false;
         read_density(metadata);
         for (auto* marker = codec_.marker_list; marker != nullptr; marker = marker->next) {
             const std::string_view text(reinterpret_cast<const char*>(marker->data), marker->data_length);
@@ -104,6 +106,7 @@ class JpegReader {
             if (marker->marker == JPEG_APP0 + 1 && !is_exif) metadata.not_kept.emplace_back("XMP");
             if (marker->marker == JPEG_APP0 + 2 && text.starts_with("MPF"))
                 metadata.not_kept.emplace_back("further pictures");
+            has_profile |= marker->marker == JPEG_APP0 + 2 && text.starts_with("ICC_PROFILE");
             if (!is_exif || !metadata.exif.empty()) continue;
             const auto* block = reinterpret_cast<const std::byte*>(marker->data);
             metadata.exif.assign(block + kExifMark.size(), block + marker->data_length);
@@ -114,6 +117,7 @@ class JpegReader {
         const std::unique_ptr<JOCTET, decltype(&std::free)> owner(profile, &std::free);
         const auto* bytes = reinterpret_cast<const std::byte*>(profile);
         if (profile != nullptr) metadata.icc_profile.assign(bytes, bytes + length);
+        if (has_profile && profile == nullptr) metadata.not_kept.emplace_back("damaged colour profile");
         return metadata;
     }
 
@@ -134,7 +138,10 @@ class JpegReader {
   private:
     void read_density(ImageMetadata& metadata) const {
         constexpr double kPerMetre[] = {0, 100 / 2.54, 100};  // by JFIF's unit: none, dots per inch, dots per cm
-        if (codec_.saw_JFIF_marker == FALSE || codec_.density_unit < 1 || codec_.density_unit > 2) return;
+        if (codec_.saw_JFIF_marker == FALSE) return;
+        if (codec_.density_unit == 0 && codec_.X_density != codec_.Y_density)
+            metadata.not_kept.emplace_back(kAspectRatio);
+        if (codec_.density_unit < 1 || codec_.density_unit > 2) return;
         metadata.x_resolution_per_m = codec_.X_density * kPerMetre[codec_.density_unit];
         metadata.y_resolution_per_m = codec_.Y_density * kPerMetre[codec_.density_unit];
     }
@@ -152,7 +159,12 @@ class JpegReader {
     void run(const Code& code) {
         if (guarded_jpeg(error_, code)) return;
         const std::string text = error_.text;
+        const int reason = error_.manager.msg_code;
+        const bool is_of_another_kind = reason == JERR_BAD_PRECISION || reason == JERR_SOF_UNSUPPORTED;
         jpeg_destroy_decompress(&codec_);  // needed because the constructor may call this function
+        if (is_of_another_kind)
+            file_.refuse("it is no baseline or progressive JPEG of 8 bits (" + text + ")",
+                         "convert it to one, or to PNG or TIFF with all its bits");
         file_.refuse_damaged(text);
     }
 

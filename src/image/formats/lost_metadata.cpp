@@ -3,6 +3,8 @@
 #include "image/tiff/tags.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 
@@ -19,6 +21,13 @@ Names names_of(const std::vector<TiffTag>& tags) {
     Names names;
     for (const TiffTag& tag : tags) add_once(tiff_tag_name(tag.number), names);
     return names;
+}
+
+/// Of formats other than TIFF.
+bool keeps_resolution(const ImageMetadata& metadata, const std::filesystem::path& file) {
+    const std::string extension = extension_of(file);
+    if (extension == ".npy" || extension == ".raw" || extension == ".webp") return false;
+    return is_lossy(file) ? jpeg_density(metadata).has_value() : dots_per_metre(metadata).has_value();
 }
 
 /// Adds the TIFF tags to `lost`, with a remark where only TIFF can hold them.
@@ -53,6 +62,14 @@ ImageMetadata without_tags(ImageMetadata metadata, bool (*is_bound)(const TiffTa
 
 }  // namespace
 
+std::optional<DotsPerMetre> dots_per_metre(const ImageMetadata& metadata) {
+    const double x = std::round(metadata.x_resolution_per_m.value_or(0));
+    const double y = std::round(metadata.y_resolution_per_m.value_or(0));
+    constexpr double kMost = INT32_MAX;
+    if (!(x >= 1 && x <= kMost && y >= 1 && y <= kMost)) return std::nullopt;
+    return DotsPerMetre{static_cast<uint32_t>(x), static_cast<uint32_t>(y)};
+}
+
 std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file, bool placed) {
     const std::string extension = extension_of(file);
     Names lost;
@@ -62,12 +79,10 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         if (extension == ".npy" || extension == ".raw") {
             if (!metadata.icc_profile.empty()) lost.emplace_back("colour profile");
             if (!metadata.exif.empty()) lost.emplace_back("EXIF");
-            if (metadata.x_resolution_per_m) lost.emplace_back("resolution");
         }
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
-        if (extension == ".webp" && metadata.x_resolution_per_m) lost.emplace_back("resolution");
         if (extension == ".bmp" && !metadata.exif.empty()) lost.emplace_back("EXIF");
-        if (is_lossy(file) && metadata.x_resolution_per_m && !jpeg_density(metadata)) lost.emplace_back("resolution");
+        if (metadata.x_resolution_per_m && !keeps_resolution(metadata, file)) lost.emplace_back("resolution");
         if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
             lost.emplace_back("EXIF of more than 64 KB, with its orientation");
         if (metadata.has_unnamed_channel && extension != ".npy" && extension != ".raw")

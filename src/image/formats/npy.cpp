@@ -53,7 +53,7 @@ class Dictionary {
         if (!value.starts_with('(') || end == std::string_view::npos) refuse(key);
         std::vector<int64_t> numbers;
         for (const char* at = value.data() + 1; at < value.data() + end;) {
-            if (*at == ' ' || *at == ',') {
+            if (*at == ' ' || *at == ',' || *at == 'L') {  // Python 2 writes whole numbers as 8L
                 ++at;
                 continue;
             }

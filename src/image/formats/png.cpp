@@ -1,6 +1,8 @@
 #include "image/formats/png.hpp"
 
 #include "image/formats/decoded_file.hpp"
+#include "image/formats/exif.hpp"
+#include "image/formats/formats.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -31,17 +33,30 @@ struct PngChunks {
     std::vector<std::string> not_kept;  // descriptions of metadata that no output keeps
 };
 
+/// Whether a chunk is none that is kept, and one that other programs copy whatever they do to the pixels: its first and
+/// its last letter are small (PNG specification, "ancillary" and "safe to copy").
+bool is_for_copying(std::string_view type) {
+    const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+    const auto is_letter = [&](char c) { return is_small(c) || (c >= 'A' && c <= 'Z'); };
+    return is_small(type.front()) && is_small(type.back()) && std::ranges::all_of(type, is_letter) && type != "eXIf" &&
+           type != "pHYs";
+}
+
 /// Returns the name of a chunk's metadata if it is lost, or an empty text. sRGB and its gAMA have no name because
 /// readers assume them. The other chunks without a name describe the pixels, which are kept.
 std::string name_of_lost(std::string_view type, uint64_t first) {
     constexpr uint32_t kGammaOfSrgb = 45455;  // 1 / 2.2, times 100000
     if (type == "tEXt" || type == "zTXt" || type == "iTXt") return "text";
     if (type == "tIME") return "time of change";
-    if (type == "cHRM" || type == "cICP" || (type == "gAMA" && first != kGammaOfSrgb))
+    if (type == "cHRM" || type == "cICP" || type == "mDCV" || type == "mDCv" || type == "cLLI" || type == "cLLi" ||
+        (type == "gAMA" && first != kGammaOfSrgb))
         return "colour tags other than the profile";
     if (type == "sBIT") return "number of significant bits";
     if (type == "bKGD") return "background colour";
     if (type == "oFFs" || type == "sCAL" || type == "pCAL") return "position and scale";
+    if (type == "sPLT") return "suggested palette";
+    if (type == "sTER") return "stereo layout";
+    if (is_for_copying(type)) return fmt::format("chunk {}", type);
     return {};
 }
 
@@ -87,7 +102,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
             file.read_at(offset + head.size(), bytes);
             return bytes;
         };
-        if (type == "eXIf") chunks.exif = content();
+        if (type == "eXIf") chunks.exif = without_exif_mark(content());
         if (type == "iCCP") chunks.icc_profile = profile_in(content());
         if (type == "iCCP" && chunks.icc_profile.empty()) chunks.not_kept.emplace_back("damaged colour profile");
         offset += length + kFramingBytes;
@@ -141,7 +156,11 @@ class PngReader {
         png_uint_32 x = 0;
         png_uint_32 y = 0;
         int unit = 0;
-        if (png_get_pHYs(png_, info_, &x, &y, &unit) == 0 || unit != PNG_RESOLUTION_METER) return;
+        if (png_get_pHYs(png_, info_, &x, &y, &unit) == 0) return;
+        if (unit != PNG_RESOLUTION_METER) {
+            if (x != y) metadata.not_kept.emplace_back(kAspectRatio);
+            return;
+        }
         metadata.x_resolution_per_m = x;
         metadata.y_resolution_per_m = y;
     }
@@ -199,10 +218,10 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     const ImageInfo info = reader.read_header();
     reader.check_size(chunks.pixel_data_bytes);
     ImageMetadata metadata;
-    reader.read_resolution(metadata);
     metadata.exif = std::move(chunks.exif);
     metadata.icc_profile = std::move(chunks.icc_profile);
     metadata.not_kept = std::move(chunks.not_kept);
+    reader.read_resolution(metadata);
     const auto decode = [](const RandomAccessFile& opened, InterleavedImage& image) {
         PngReader rows(opened);
         (void)rows.read_header();

@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include <bit>
-#include <cmath>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -66,11 +65,10 @@ class PngWriter {
         // libpng takes a pointer to mutable bytes but only copies them.
         auto* exif = reinterpret_cast<png_bytep>(const_cast<std::byte*>(metadata.exif.data()));
         const auto exif_length = static_cast<png_uint_32>(metadata.exif.size());
-        const auto x = static_cast<png_uint_32>(std::lround(metadata.x_resolution_per_m.value_or(0)));
-        const auto y = static_cast<png_uint_32>(std::lround(metadata.y_resolution_per_m.value_or(0)));
+        const auto dots = dots_per_metre(metadata);
         run([&] {
             if (exif_length > 0) png_set_eXIf_1(png_, info_, exif_length, exif);
-            if (x > 0 && y > 0) png_set_pHYs(png_, info_, x, y, PNG_RESOLUTION_METER);
+            if (dots) png_set_pHYs(png_, info_, dots->x, dots->y, PNG_RESOLUTION_METER);
         });
     }
 
@@ -85,7 +83,7 @@ class PngWriter {
             if (std::endian::native == std::endian::little) png_set_swap(png_);
             for (int64_t y = 0; y < image.pixels.extent.h; ++y)
                 png_write_row(png_, reinterpret_cast<png_const_bytep>(rows.row(y)));
-            png_write_end(png_, info_);
+            png_write_end(png_, nullptr);  // with `info_` libpng 1.6 would write the EXIF block a second time
         });
     }
 

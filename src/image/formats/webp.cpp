@@ -61,10 +61,7 @@ ImageMetadata read_metadata(const RandomAccessFile& file, const Bytes& bytes) {
     if (mux == nullptr) file.refuse_damaged("its chunks do not fit together");
     ImageMetadata metadata;
     metadata.icc_profile = read_chunk(mux.get(), "ICCP");
-    metadata.exif = read_chunk(mux.get(), "EXIF");
-    const std::string_view exif(reinterpret_cast<const char*>(metadata.exif.data()), metadata.exif.size());
-    if (exif.starts_with(kExifMark))  // some programs copy the mark of JPEG, too
-        metadata.exif.erase(metadata.exif.begin(), metadata.exif.begin() + kExifMark.size());
+    metadata.exif = without_exif_mark(read_chunk(mux.get(), "EXIF"));
     if (!read_chunk(mux.get(), "XMP ").empty()) metadata.not_kept.emplace_back("XMP");
     return metadata;
 }

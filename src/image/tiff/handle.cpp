@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -63,10 +64,18 @@ int keep_error(TIFF* /*tiff*/, void* stream, const char* /*module*/, const char*
     return 1;
 }
 
-/// Ignores warnings, except those of libtiff's JPEG decoder, which reports lost pixels as a warning.
+/// Ignores warnings, except those of libtiff's JPEG decoder, which reports lost pixels as a warning. Those of its
+/// warnings that the reader of JPEG files ignores are known here by their texts alone.
 int judge_warning(TIFF* tiff, void* stream, const char* module, const char* format, va_list arguments) noexcept {
-    const bool lost_pixels = module != nullptr && std::string_view(module) == "JPEGLib";
-    return lost_pixels ? keep_error(tiff, stream, module, format, arguments) : 1;
+    if (module == nullptr || std::string_view(module) != "JPEGLib") return 1;
+    std::array<char, 200> said{};
+    va_list copy;
+    va_copy(copy, arguments);
+    std::vsnprintf(said.data(), said.size(), format, copy);
+    va_end(copy);
+    for (const char* const harmless : {"extraneous bytes before marker", "Invalid SOS parameters for sequential JPEG"})
+        if (std::strstr(said.data(), harmless) != nullptr) return 1;
+    return keep_error(tiff, stream, module, format, arguments);
 }
 
 /// The largest single allocation that libtiff may make: enough for any block of a valid file, but not for a wrong size

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace pb::image {
 namespace {
@@ -36,6 +37,7 @@ DType sample_type(TIFF* tiff, const RandomAccessFile& file) {
 int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
     const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
     const uint16_t photometric = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF);
+    const uint16_t planes = short_tag(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     switch (photometric) {
         case PHOTOMETRIC_MINISWHITE:
         case PHOTOMETRIC_MINISBLACK:
@@ -44,8 +46,9 @@ int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
         case PHOTOMETRIC_PALETTE:
             return 3;
         case PHOTOMETRIC_YCBCR:
-            if (compression == COMPRESSION_JPEG) return 3;
-            file.refuse("YCbCr samples are supported in JPEG compression only", "convert it to RGB");
+            if (compression == COMPRESSION_JPEG && planes == PLANARCONFIG_CONTIG) return 3;
+            file.refuse("YCbCr samples are supported in JPEG compression with interleaved samples only",
+                        "convert it to RGB");
         case PHOTOMETRIC_SEPARATED:
             file.refuse("it is a CMYK image", "convert it to RGB, with the printer's profile, first");
         default:
@@ -135,6 +138,22 @@ void check_size(const RandomAccessFile& file, const TiffLayout& layout, uint16_t
             fmt::format("its header says tiles of {}x{} px (height x width)", layout.block.h, layout.block.w));
 }
 
+/// What the samples beyond gray or RGB are: one may be alpha, more make all of them bands, written as such or as RGB.
+void read_roles(TIFF* tiff, const TiffLayout& layout, ImageMetadata& metadata) {
+    const uint16_t* stated = nullptr;
+    uint16_t num_stated = 0;
+    if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &num_stated, &stated) != 1) num_stated = 0;
+    const std::span<const uint16_t> kinds(stated, num_stated);
+    const uint16_t first = kinds.empty() ? uint16_t{EXTRASAMPLE_UNSPECIFIED} : kinds.front();
+    metadata.premultiplied_alpha = first == EXTRASAMPLE_ASSOCALPHA;
+    metadata.has_unnamed_channel = layout.info.has_alpha && first == EXTRASAMPLE_UNSPECIFIED;
+    if (layout.info.has_alpha || layout.info.channels != layout.samples || kinds.empty()) return;
+    const bool is_rgb = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_RGB;
+    if (is_rgb != (layout.samples == 3)) metadata.not_kept.emplace_back("which of its channels are colours");
+    const bool has_alpha = std::ranges::any_of(kinds, [](uint16_t kind) { return kind != EXTRASAMPLE_UNSPECIFIED; });
+    if (has_alpha) metadata.not_kept.emplace_back("that a channel is alpha (it is a band)");
+}
+
 }  // namespace
 
 int64_t TiffLayout::rows_of_block(int64_t block_row) const {
@@ -192,12 +211,7 @@ ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
     }
     const uint16_t orientation = short_tag(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     if (orientation > 1 && orientation <= 8) metadata.exif = make_orientation_exif(orientation);
-    const uint16_t* kinds = nullptr;
-    uint16_t num_extra = 0;
-    if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &num_extra, &kinds) == 1 && num_extra > 0) {
-        metadata.premultiplied_alpha = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
-        metadata.has_unnamed_channel = kinds[0] == EXTRASAMPLE_UNSPECIFIED;
-    }
+    read_roles(tiff, layout, metadata);
     return metadata;
 }
 

@@ -164,7 +164,8 @@ TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
     TIFF* tiff = handle.get();
     const TiffPage first{0, TIFFCurrentDirOffset(tiff)};
     TiffPages pages;
-    int64_t num_levels = count_below(tiff), num_masks = 0;
+    const int64_t num_below = count_below(tiff);
+    int64_t num_levels = num_below, num_masks = 0;
     DirectoryChain chain(file);
     do {
         if (chain.num_read() > 0 && TIFFReadDirectory(tiff) == 0) file.refuse_damaged(handle.error());
@@ -175,6 +176,9 @@ TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
         else
             ++((kind & FILETYPE_MASK) != 0 ? num_masks : num_levels);
     } while (TIFFLastDirectory(tiff) == 0);
+    if (pages.all.empty() && num_below > 0)
+        file.refuse("it holds a preview, and the image in a directory below it, as camera raw (DNG, NEF) does",
+                    "develop it, and save it as TIFF");
     if (pages.all.empty()) {
         pages.all.push_back(first);
         --(num_levels > 0 ? num_levels : num_masks);
