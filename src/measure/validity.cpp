@@ -39,13 +39,21 @@ void rate_status(const record::PointTrace& trace, Summary& summary) {
     worsen(summary, validity, advice(trace.status) + (trace.reason.empty() ? "" : " (" + trace.reason + ")"));
 }
 
+/// What to do about a wrong output. Where no layers are known, the network's card was found by trying, or stated.
+std::string remedy_of(const config::NetworkSetting& network) {
+    const std::string check = "run `patchbench check` on these hosts";
+    if (network.has_layers()) return check;
+    return fmt::format("correct the card of {} (patchbench networks), or {}", network.file, check);
+}
+
 void rate_verification(const record::PointTrace& trace, Summary& summary) {
     const auto& verification = trace.verification;
     if (verification.outcome == record::Verification::Outcome::failed)
         worsen(summary, Validity::failed,
-               fmt::format("the output is wrong: {}; do not use it, run `patchbench check` on these hosts",
+               fmt::format("the output is wrong: {}; do not use it, {}",
                            verification.reasons.empty() ? "verification failed"
-                                                        : fmt::format("{}", fmt::join(verification.reasons, "; "))));
+                                                        : fmt::format("{}", fmt::join(verification.reasons, "; ")),
+                           remedy_of(trace.point.settings.network)));
     if (verification.outcome == record::Verification::Outcome::off && trace.status == record::PointStatus::ok)
         worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full");
 }

@@ -224,7 +224,7 @@ image: {height: 64, width: 64}
         for ranks, out in ((0, 'one'), (2, 'two')):
             self.assertEqual(run('run', study, '--out', self.folder / out, ranks=ranks).returncode, 0)
         text = run('plan', study, '--from', 'one', '--from', 'two', cwd=self.folder).stdout
-        self.assertRegex(text, r'(?m)^Time: .* of 2 point\(s\) of one/results\.jsonl and 1 more: .* ran on 1 to 2 rank')
+        self.assertRegex(text, r'(?m)^Time: .* of 2 points of one/results\.jsonl and 1 more: .* ran on 1 to 2 rank')
         self.assertNotIn(' ran on ', run('plan', study, '--from', 'one', cwd=self.folder).stdout)
 
     def test_plan_estimates_the_time_from_earlier_results(self):

@@ -184,7 +184,11 @@ TEST(Summary, AWrongRunHasNoSpeed) {
     trace.verification.reasons = {"3 pixels were not written"};
     const Summary summary = summarise(trace);
     EXPECT_EQ(summary.validity, Validity::failed);
-    EXPECT_THAT(summary.reasons, Contains(HasSubstr("3 pixels ")));
+    EXPECT_THAT(summary.reasons,
+                Contains(AllOf(HasSubstr("3 pixels "), HasSubstr("not use it, run `patchbench check`"))));
+    trace.point.settings.network.file = "f.onnx";
+    trace.point.settings.network.card = network::NetworkCard{.channels = 3};
+    EXPECT_THAT(summarise(trace).reasons, Contains(HasSubstr("correct the card of f.onnx")));
     for (const auto& speed : speeds(summary)) EXPECT_FALSE(speed);
     EXPECT_TRUE(summary.allocated_peak_mib);
     EXPECT_TRUE(summary.window_error);
