@@ -41,7 +41,7 @@ void rate_status(const record::PointTrace& trace, Summary& summary) {
 
 /// What to do about a wrong output. Where no layers are known, the network's card was found by trying, or stated.
 std::string remedy_of(const config::NetworkSetting& network) {
-    const std::string check = "run `patchbench check` on these hosts";
+    const char* const check = "run `patchbench check` on these hosts";
     if (network.has_layers()) return check;
     return fmt::format("correct the card of {} (patchbench networks), or {}", network.file, check);
 }

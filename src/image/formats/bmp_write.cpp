@@ -56,7 +56,8 @@ void put_v5_fields(Bytes& bytes, const Layout& layout) {
 }
 
 Bytes make_header(const ImageToSave& image, const Layout& layout) {
-    const auto dots = image.metadata == nullptr ? std::nullopt : dots_per_metre(*image.metadata);
+    const auto stated = image.metadata == nullptr ? std::nullopt : dots_per_metre(*image.metadata);
+    const DotsPerMetre dots = stated.value_or(DotsPerMetre{});
     Bytes bytes{std::byte{'B'}, std::byte{'M'}};
     put(bytes, layout.file_bytes());
     put(bytes, 0);
@@ -68,8 +69,8 @@ Bytes make_header(const ImageToSave& image, const Layout& layout) {
     put(bytes, 8 * layout.pixel_bytes, 2);
     put(bytes, layout.alpha ? kBmpMasked : kBmpPlain);
     put(bytes, layout.rows_bytes);
-    put(bytes, dots ? dots->x : 0);
-    put(bytes, dots ? dots->y : 0);
+    put(bytes, dots.x);
+    put(bytes, dots.y);
     put(bytes, layout.gray ? kGrays : 0);
     put(bytes, 0);  // all colours are important
     if (layout.info_bytes == kBmpV5) put_v5_fields(bytes, layout);

@@ -43,7 +43,7 @@ struct JpegDensity {
 
 /// The resolution in a PNG or BMP: whole dots per metre.
 struct DotsPerMetre {
-    uint32_t x, y;
+    uint32_t x = 0, y = 0;
 };
 
 /// Returns the nearest to the resolution of `metadata`; none where there is no resolution, or where 31 bits hold none.
