@@ -32,8 +32,10 @@ def call_apart(run, inputs, takes_level):
         check_shape(result, out)
         out[...] = result
 
+    one_at_a_time = is_for_one(inputs)
+
     def call(windows, out):
-        step = 1 if is_for_one(inputs) else len(windows)
+        step = 1 if one_at_a_time else len(windows)
         for begin in range(0, len(windows), step):
             run_some(windows[begin:begin + step], out[begin:begin + step])
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,27 +26,6 @@ namespace pb::image {
 
 /// Bytes of an EXIF block that a marker of JPEG holds, without its "Exif\0\0".
 inline constexpr size_t kMostExifInJpeg = 65533 - 6;
-
-/// Said of pixels that are not square, in a PNG or JPEG that gives no resolution.
-inline constexpr const char* kAspectRatio = "ratio of a pixel's sides";
-
-/// The resolution in a JPEG: whole dots per inch or per centimetre.
-struct JpegDensity {
-    bool per_inch;
-    uint16_t x, y;
-};
-
-/// Returns the density nearest to the resolution of `metadata`; none where there is no resolution, or where a JPEG
-/// holds it in neither unit.
-[[nodiscard]] std::optional<JpegDensity> jpeg_density(const ImageMetadata& metadata);
-
-/// The resolution in a PNG or BMP: whole dots per metre.
-struct DotsPerMetre {
-    uint32_t x = 0, y = 0;
-};
-
-/// Returns the nearest to the resolution of `metadata`; none where there is no resolution, or where 31 bits hold none.
-[[nodiscard]] std::optional<DotsPerMetre> dots_per_metre(const ImageMetadata& metadata);
 
 using OpenedFile = std::unique_ptr<RandomAccessFile>;
 

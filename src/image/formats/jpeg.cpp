@@ -2,6 +2,7 @@
 #include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
+#include "image/formats/resolution.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -13,7 +14,6 @@
 // clang-format on
 
 #include <algorithm>
-#include <cmath>
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>
@@ -265,30 +265,7 @@ class JpegWriter {
     unsigned long encoded_bytes_ = 0;  // NOLINT(google-runtime-int): libjpeg's type
 };
 
-constexpr double kInch = 0.0254, kCentimetre = 0.01;  // metres
-
-std::optional<uint16_t> whole_dots(double dots) {
-    const double whole = std::round(dots);
-    return whole >= 1 && whole <= UINT16_MAX ? std::optional(static_cast<uint16_t>(whole)) : std::nullopt;
-}
-
-std::optional<JpegDensity> density_in(bool per_inch, double x_per_m, double y_per_m) {
-    const double unit_m = per_inch ? kInch : kCentimetre;
-    const auto x = whole_dots(x_per_m * unit_m), y = whole_dots(y_per_m * unit_m);
-    return x && y ? std::optional(JpegDensity{per_inch, *x, *y}) : std::nullopt;
-}
-
-/// How far a resolution in whole dots per inch or per centimetre is from `per_m`, in dots.
-double rounding_of(double per_m, double unit_m) { return std::abs(per_m * unit_m - std::round(per_m * unit_m)); }
-
 }  // namespace
-
-std::optional<JpegDensity> jpeg_density(const ImageMetadata& metadata) {
-    const double x = metadata.x_resolution_per_m.value_or(0), y = metadata.y_resolution_per_m.value_or(0);
-    const bool prefers_inch = rounding_of(x, kInch) <= rounding_of(x, kCentimetre) + 0.01;
-    const auto preferred = density_in(prefers_inch, x, y);
-    return preferred ? preferred : density_in(!prefers_inch, x, y);
-}
 
 void write_jpeg(const ImageToSave& image, AtomicFile& file) {
     const ImageMetadata none;

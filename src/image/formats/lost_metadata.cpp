@@ -1,10 +1,9 @@
 #include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
+#include "image/formats/resolution.hpp"
 #include "image/tiff/tags.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <string_view>
 
@@ -23,7 +22,7 @@ Names names_of(const std::vector<TiffTag>& tags) {
     return names;
 }
 
-/// Of formats other than TIFF.
+/// Whether the resolution fits into `file`, which is no TIFF.
 bool keeps_resolution(const ImageMetadata& metadata, const std::filesystem::path& file) {
     const std::string extension = extension_of(file);
     if (extension == ".npy" || extension == ".raw" || extension == ".webp") return false;
@@ -61,14 +60,6 @@ ImageMetadata without_tags(ImageMetadata metadata, bool (*is_bound)(const TiffTa
 }
 
 }  // namespace
-
-std::optional<DotsPerMetre> dots_per_metre(const ImageMetadata& metadata) {
-    const double x = std::round(metadata.x_resolution_per_m.value_or(0));
-    const double y = std::round(metadata.y_resolution_per_m.value_or(0));
-    constexpr double kMost = INT32_MAX;
-    if (!(x >= 1 && x <= kMost && y >= 1 && y <= kMost)) return std::nullopt;
-    return DotsPerMetre{static_cast<uint32_t>(x), static_cast<uint32_t>(y)};
-}
 
 std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file, bool placed) {
     const std::string extension = extension_of(file);

@@ -3,6 +3,7 @@
 #include "image/formats/decoded_file.hpp"
 #include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
+#include "image/formats/resolution.hpp"
 
 #include "patchbench/base/error.hpp"
 
