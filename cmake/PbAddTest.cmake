@@ -7,8 +7,12 @@ add_library(pb_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
 target_link_libraries(pb_test_main PUBLIC GTest::gtest GTest::gmock pb_options)
 add_library(pb_mpi_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
 target_link_libraries(pb_mpi_test_main PUBLIC GTest::gtest GTest::gmock MPI::MPI_C pb_options)
-# What nearly every test includes is parsed once, and the code of tests is compiled quickly rather than made fast.
+# What nearly every test includes is parsed once, and the code of tests is compiled quickly rather than made fast: GCC takes
+# twice as long to optimise what the sanitizers add.
 set(pb_test_options -O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>) # GCC 12 warns wrongly where it inlines less
+if(PATCHBENCH_SANITIZE)
+    set(pb_test_options -O0)
+endif()
 target_compile_options(pb_test_main PRIVATE ${pb_test_options})
 target_precompile_headers(pb_test_main PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <filesystem> <fstream>
     <functional> <map> <random> <string> <vector>)

@@ -69,10 +69,13 @@ case $1 in -h | --help) usage; exit ;; esac
 command -v hwloc-bind >/dev/null || { say "hwloc-bind is missing: install hwloc (apt-get install hwloc, module load hwloc)"; exit 1; }
 
 rank=$(first_set OMPI_COMM_WORLD_LOCAL_RANK JSM_NAMESPACE_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK \
-    PALS_LOCAL_RANKID SLURM_LOCALID)
+    PALS_LOCAL_RANKID FLUX_TASK_LOCAL_ID SLURM_LOCALID)
 ranks=$(first_set OMPI_COMM_WORLD_LOCAL_SIZE JSM_NAMESPACE_LOCAL_SIZE MPI_LOCALNRANKS MV2_COMM_WORLD_LOCAL_SIZE PALS_LOCAL_SIZE)
 if [ -z "$ranks" ] && [ -n "${SLURM_STEP_TASKS_PER_NODE:-}" ]; then
     ranks=$(slurm_tasks_of "$SLURM_STEP_TASKS_PER_NODE" "${SLURM_NODEID:-0}")
+fi
+if [ -z "$ranks" ] && [ -n "${FLUX_TASK_LOCAL_ID:-}" ]; then # flux does not say; it spreads tasks evenly
+    ranks=$(((FLUX_JOB_SIZE + FLUX_JOB_NNODES - 1) / FLUX_JOB_NNODES))
 fi
 rank=${rank:-0} ranks=${ranks:-1}
 if ! [[ $rank =~ ^[0-9]{1,6}$ && $ranks =~ ^[0-9]{1,6}$ ]] || ((10#$rank >= 10#$ranks)); then

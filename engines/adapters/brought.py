@@ -21,6 +21,8 @@ def is_for_one(inputs):
 def check_shape(result, out):
     if tuple(result.shape) != tuple(out.shape):
         raise ValueError(f"the network gave an array of shape {tuple(result.shape)} instead of {tuple(out.shape)}")
+    if "complex" in str(getattr(result, "dtype", "")):
+        raise ValueError("the network gave complex numbers: give real ones")
 
 
 def call_apart(run, inputs, takes_level):

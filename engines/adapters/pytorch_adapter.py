@@ -82,12 +82,14 @@ def load(model, options):
     is_bf16 = options["dtype"] == "bf16"
     global ARITHMETIC
     ARITHMETIC = arithmetic() if is_bf16 else ""
+    without_gradients = torch.inference_mode
     if model.endswith(brought_torch.ENDINGS):
         if is_bf16:
             raise ValueError("networks of code compute as they are written; choose dtype: fp32")
         if device.type != "cpu":
             raise ValueError("networks of code run on the CPU here; choose device: cpu, or engine: torch")
         run = brought_torch.caller_of(model, "sigma_input" in options)
+        without_gradients = torch.no_grad  # it may take gradients itself
     else:
         run = interpreter_of(model, is_nhwc, torch.bfloat16 if is_bf16 else torch.float32, device)
     if "compile" in options:
@@ -103,11 +105,13 @@ def load(model, options):
                                  lambda y, out: torch.from_numpy(out).copy_(y))
 
     def call(windows, out):
-        with torch.inference_mode():
+        with without_gradients():
             result = run(tensor_of(windows))
             target = tensor_of(out)
             if result.shape != target.shape:
                 raise ValueError(f"the network gave {tuple(result.shape)} instead of {tuple(target.shape)}")
+            if result.is_complex():
+                raise ValueError("the network gave complex numbers: give real ones")
             target.copy_(result)
 
     return call

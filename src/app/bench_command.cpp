@@ -137,7 +137,8 @@ config::Config bench_config(const config::Assignments& given) {
     config::Config config = config::expand_study(file, {});
     read_measured_calls(config);
     if (!is_given(given, "weights"))
-        for (auto& point : config.points) point.weights = weights_of(point) ? "default" : kUntrained;
+        for (auto& point : config.points)
+            if (!weights_of(point)) point.weights = kUntrained;
     return config;
 }
 

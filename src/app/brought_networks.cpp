@@ -3,6 +3,7 @@
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_support.hpp"
+#include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
@@ -49,8 +50,7 @@ engine::EngineOptions trial_options(const fs::path& file, const config::EngineSe
 }
 
 void check_format(const fs::path& file) {
-    if (!fs::exists(file)) throw UsageError(file.string() + ": there is no such file");
-    if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": is no file, but a folder or a device");
+    require_regular_file(file);
     if (file.extension() != ".onnx" && !engine::is_code(file))
         throw UsageError(file.string() + ": a network is taken from a file .onnx, .pt, .pt2 or .py");
 }

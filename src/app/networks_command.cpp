@@ -5,7 +5,6 @@
 #include "app/terminal.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
-#include "config/load_yaml.hpp"
 #include "engine/network_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "run/weights_source.hpp"
@@ -41,7 +40,7 @@ void print_weights() {
     const auto folder = run::models_folder();
     fmt::print("\nweights (models folder {})\n", folder.string());
     for (const auto& [kind, name] : enum_table<network::NetworkKind>())
-        for (const auto& entry : config::load_model_card(folder / (std::string(name) + ".yaml"))) {
+        for (const auto& entry : run::read_model_card(kind)) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
             print_text(stdout, "  {:<8}{:<24}{:<8}{:<16}{}\n", name, entry.name,
                        entry.channels == 1 ? "gray" : "colour",

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct PlanArguments {
     StudyArguments study;
-    int ranks = 1;
+    PlannedRanks ranks;
     std::optional<double> rank_tflops, latency_us, bandwidth_gb_per_s;
     std::vector<std::string> earlier;
 };
@@ -75,7 +75,7 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
                report::clock_text(expected->seconds()), counted(expected->num_points, "point"),
                counted(expected->num_earlier, "point"), from, report::clock_text(expected->passes_s),
                report::clock_text(expected->around_s)) +
-           earlier_ranks_text(*expected, arguments.ranks);
+           earlier_ranks_text(*expected, arguments.ranks.count);
 }
 
 /// What travels between ranks, with a line below it; empty when nothing does.
@@ -103,8 +103,10 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<PlanArguments>();
     CLI::App* command = app.add_subcommand("plan", "print a study's points, tiles and predicted needs; runs nothing");
     add_study(*command, arguments->study);
-    add_number<int64_t>(*command, "--ranks", arguments->ranks, {1, config::kMaxCount}, "",
+    add_number<int64_t>(*command, "--ranks", arguments->ranks.count, {1, config::kMaxCount}, "",
                         "ranks to plan for (default: 1)");
+    add_number<double>(*command, "--gpu-memory", arguments->ranks.gpu_gib, {0.001, 1e6}, "GiB",
+                       "plans for ranks with a GPU each, of so much memory, here or not");
     add_number<double>(*command, "--tflops", arguments->rank_tflops, {1e-9, 1e9}, "TFLOP/s",
                        "what one rank reaches: predicts the time of a repetition with it");
     CLI::Option* const latency =

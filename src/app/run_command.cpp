@@ -43,7 +43,7 @@ ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
 ExitCode dry_run(const RunArguments& arguments) {
     const config::Config config = load_study(arguments.study);
     print_text(stdout, "{}",
-               report::plan_table(plan_locally(config, 1, arguments.study.trusts_model), std::nullopt,
+               report::plan_table(plan_locally(config, {}, arguments.study.trusts_model), std::nullopt,
                                   {terminal_width(stdout)}));
     return ExitCode::ok;
 }

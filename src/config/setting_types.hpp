@@ -83,6 +83,15 @@ struct NetworkSetting {
 /// Whether `text`, a value of the setting `network`, names a file: by its ending or a slash.
 [[nodiscard]] bool names_network_file(std::string_view text);
 
+/// The value of the setting `weights` for the file that the model card names.
+constexpr std::string_view kDefaultWeights = "default";
+/// Whether `text`, a value of the setting `weights`, is "seed:<n>": untrained.
+[[nodiscard]] bool is_seed(std::string_view text);
+/// The n of "seed:<n>". Throws UsageError when it is no whole number from 0 on.
+[[nodiscard]] uint64_t seed_of(std::string_view text);
+/// Whether such a value names a file: it is neither that nor "default".
+[[nodiscard]] bool names_weights_file(std::string_view text);
+
 /// `engine: <name> | python:<file> | auto`. It compares and converts like its kind.
 struct EngineSetting {
     EngineKind kind = EngineKind::torch;  // of auto, until the plan chooses

@@ -54,7 +54,7 @@ struct WorkerSettings {
 /// One point, before it is planned. Every key may have a list of values in the YAML file: an axis of the study.
 struct PointSettings {
     NetworkSetting network;
-    std::string weights = "default";
+    std::string weights{kDefaultWeights};
     NoiseLevelSetting sigma;
     NoiseLevelSetting trained_sigma;
     EngineSetting engine;

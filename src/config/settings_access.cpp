@@ -90,10 +90,7 @@ void check_rest(const PointSettings& settings) {
     (void)parse_nodata(settings.image.nodata);
     (void)parse_bands(settings.image.bands);
     if (settings.weights.empty()) throw UsageError("weights: must name a file, seed:<n> or default");
-    constexpr std::string_view kSeed = "seed:";
-    uint64_t seed = 0;
-    if (settings.weights.starts_with(kSeed))
-        parse_setting(std::string_view(settings.weights).substr(kSeed.size()), seed);
+    if (is_seed(settings.weights)) (void)seed_of(settings.weights);
     (void)CallTimes(settings.timed);
 }
 

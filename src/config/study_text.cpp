@@ -117,7 +117,7 @@ std::string prefix_of(const std::string& key, std::string_view value) {
 bool is_relative_path(const std::string& key, std::string_view value) {
     if (value.empty() || fs::path(value).is_absolute()) return false;
     if (key == "network") return names_network_file(value);
-    if (key == "weights") return value != "default" && !value.starts_with("seed:");
+    if (key == "weights") return names_weights_file(value);
     return key == "image.path" || key == "timed.results";
 }
 

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 namespace pb::config {
@@ -19,6 +20,7 @@ namespace pb::config {
 namespace {
 
 constexpr std::string_view kPythonPrefix = "python:";
+constexpr std::string_view kSeedPrefix = "seed:";
 
 using HaloKind = HaloSetting::Kind;
 constexpr EnumName<HaloKind> kHaloWords[] = {{HaloKind::exact, "exact"},
@@ -47,6 +49,9 @@ std::optional<E> parse_enum_or_auto(std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::string_view text, const std::string& expected) {
+    constexpr size_t kDigits = std::numeric_limits<int64_t>::digits10;
+    if (text.size() > kDigits && text.find_first_not_of("0123456789") == std::string_view::npos)
+        throw UsageError(fmt::format("'{}' is too large", text));
     throw UsageError("'" + std::string(text) + "' is not " + expected);
 }
 
@@ -64,6 +69,16 @@ bool names_network_file(std::string_view text) {
     return text.find('/') != std::string_view::npos ||
            std::ranges::any_of(kEndings, [&](std::string_view ending) { return text.ends_with(ending); });
 }
+
+bool is_seed(std::string_view text) { return text.starts_with(kSeedPrefix); }
+
+uint64_t seed_of(std::string_view text) {
+    uint64_t seed = 0;
+    parse_setting(text.substr(kSeedPrefix.size()), seed);
+    return seed;
+}
+
+bool names_weights_file(std::string_view text) { return text != kDefaultWeights && !is_seed(text); }
 
 std::string NetworkSetting::name() const {
     if (!is_brought()) return std::string(name_of(kind));

@@ -123,6 +123,12 @@ std::optional<int64_t> available_host_memory_bytes(const fs::path& root) {
     return available && remaining ? std::min(available, remaining) : available ? available : remaining;
 }
 
+bool fits_host_memory(size_t bytes, const fs::path& root) {
+    constexpr int64_t kMarginPart = 16;
+    const auto available = available_host_memory_bytes(root);
+    return !available || bytes <= static_cast<size_t>(std::max<int64_t>(0, *available - *available / kMarginPart));
+}
+
 double process_cpu_seconds() {
     rusage usage{};
     require(getrusage(RUSAGE_SELF, &usage) == 0, "getrusage failed");

@@ -22,6 +22,10 @@ bool reset_resident_peak();
 /// neither is known.
 [[nodiscard]] std::optional<int64_t> available_host_memory_bytes(const std::filesystem::path& root = "/");
 
+/// Whether so much can be taken: 1/16 of what is available is left for page tables and other processes, because the
+/// kernel grants more than there is and then kills a process. True where nothing is known.
+[[nodiscard]] bool fits_host_memory(size_t bytes, const std::filesystem::path& root = "/");
+
 /// Bytes that the control group of this process may still take (batch systems and containers limit memory below the
 /// host's; versions 1 and 2 of the kernel's interface): what is left until the tightest limit of the process's memory
 /// group and the groups above it; file cache that the kernel would drop counts as left. None without a limit.

@@ -22,7 +22,6 @@ const float* samples_of(const PixelView& image, int64_t y) { return reinterpret_
 
 float clip(float v) { return std::clamp(v, 0.0F, 1.0F); }
 
-constexpr int kWindow = 11;
 constexpr int kBand = 64;  // rows of the result computed together, so that memory does not grow with the image
 
 /// Returns rows [begin, begin + count) of one channel, clipped to [0,1], as doubles.
@@ -39,8 +38,8 @@ cv::Mat channel_rows(const PixelView& image, int64_t channel, int64_t begin, int
 cv::Mat window_means(const cv::Mat& values) {
     constexpr double kSigma = 1.5;
     cv::Mat means;
-    cv::GaussianBlur(values, means, {kWindow, kWindow}, kSigma, kSigma, cv::BORDER_REFLECT);
-    constexpr int kMargin = kWindow / 2;
+    cv::GaussianBlur(values, means, {kSsimWindow, kSsimWindow}, kSigma, kSigma, cv::BORDER_REFLECT);
+    constexpr int kMargin = kSsimWindow / 2;
     return means({kMargin, kMargin, values.cols - 2 * kMargin, values.rows - 2 * kMargin});
 }
 
@@ -94,13 +93,13 @@ double psnr(const PixelView& image, const PixelView& reference) {
 
 double ssim(const PixelView& image, const PixelView& reference) {
     check_pair(image, reference);
-    const int64_t rows = image.extent.h - kWindow + 1;
-    const int64_t columns = image.extent.w - kWindow + 1;
-    require(rows > 0 && columns > 0, "SSIM needs images of at least 11 x 11 pixels");
+    const int64_t rows = image.extent.h - kSsimWindow + 1;
+    const int64_t columns = image.extent.w - kSsimWindow + 1;
+    require(rows > 0 && columns > 0, "SSIM needs images as large as its window");
     double sum = 0;
     for (int64_t channel = 0; channel < image.channels; ++channel)
         for (int64_t begin = 0; begin < rows; begin += kBand) {
-            const int64_t count = std::min<int64_t>(kBand, rows - begin) + kWindow - 1;
+            const int64_t count = std::min<int64_t>(kBand, rows - begin) + kSsimWindow - 1;
             sum += similarity_sum(channel_rows(image, channel, begin, count),
                                   channel_rows(reference, channel, begin, count));
         }

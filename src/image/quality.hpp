@@ -14,6 +14,8 @@ namespace pb::image {
 /// extents. The ratio of equal images is infinite.
 [[nodiscard]] double psnr(const PixelView& image, const PixelView& reference);
 
+constexpr int kSsimWindow = 11;  // pixels of an edge; smaller images have no SSIM
+
 /// Mean structural similarity (Wang et al. 2004): Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, values
 /// clipped to [0,1], mean over channels. Both images are f32 with equal extents of at least 11x11.
 [[nodiscard]] double ssim(const PixelView& image, const PixelView& reference);

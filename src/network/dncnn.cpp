@@ -9,15 +9,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace pb::network {
 
 namespace {
 
 constexpr double kGainOfResidual = 0.1;  // a denoiser changes its input little
+constexpr double kEps = 1e-5;            // of batch norm, unless a training code says another: files do not hold it
+constexpr double kEpsOfAuthors = 1e-4;   // KAIR's, and that of the authors' training code
 
 /// Convolution `i` of `depth`, as a checkpoint names it.
-using FilterOf = Filter (*)(int64_t i, int64_t depth);
+using FilterOf = std::function<Filter(int64_t i, int64_t depth)>;
 
 Filter deepinv_filter(int64_t i, int64_t depth) {
     return {.weights = i == 0           ? "in_conv"
@@ -46,7 +54,7 @@ Filter kair_filter(int64_t i, int64_t depth) {
 /// SaoYan/DnCNN-PyTorch and its successors; the common prefix `module.` of their keys has been removed.
 Filter saoyan_filter(int64_t i, int64_t depth) { return filter_before_norm("dncnn.", i, depth); }
 
-Graph chain(const DncnnShape& shape, FilterOf filter_of) {
+Graph chain(const DncnnShape& shape, const FilterOf& filter_of) {
     require(shape.depth >= 2, fmt::format("network: a dncnn of depth {}: it has at least 2 convolutions", shape.depth));
     GraphBuilder net;
     const size_t image = net.input(shape.channels);
@@ -61,14 +69,80 @@ Graph chain(const DncnnShape& shape, FilterOf filter_of) {
     return net.graph();
 }
 
+std::string eps_note(double eps) {
+    return fmt::format("batch norm is folded with eps {:g}, which the file does not hold", eps);
+}
+
+/// The convolutions of a Sequential that is written another way: any prefix, bias and batch norm where the file has
+/// them.
+struct Sequence {
+    std::string prefix;
+    std::vector<Filter> filters;
+
+    [[nodiscard]] bool has_norm() const { return !filters[1].norm.empty(); }
+    /// The authors' training code, with another eps than PyTorch's.
+    [[nodiscard]] bool is_of_authors() const {
+        return prefix == "dncnn." && has_norm() && filters.front().has_bias && !filters[1].has_bias &&
+               !filters.back().has_bias;
+    }
+};
+
+/// The filter `index` of the Sequential; none where there is no convolution.
+std::optional<Filter> filter_at(const CheckpointTensors& tensors, const std::string& prefix, int64_t index) {
+    const std::string name = fmt::format("{}{}", prefix, index), next = fmt::format("{}{}", prefix, index + 1);
+    const auto weight = tensors.shapes.find(name + ".weight");
+    if (weight == tensors.shapes.end() || weight->second.size() != 4) return std::nullopt;
+    const bool has_norm = tensors.shapes.contains(next + ".running_mean");
+    return Filter{.weights = name, .has_bias = tensors.shapes.contains(name + ".bias"), .norm = has_norm ? next : ""};
+}
+
+/// None where a layer is missing or like none of the others: then the file is damaged, or of another network.
+std::optional<Sequence> find_sequence(const CheckpointTensors& tensors) {
+    const auto first = std::ranges::find_if(
+        tensors.shapes, [](const auto& item) { return item.first == "0.weight" || item.first.ends_with(".0.weight"); });
+    if (first == tensors.shapes.end()) return std::nullopt;
+    Sequence found{.prefix = first->first.substr(0, first->first.size() - std::string_view("0.weight").size()),
+                   .filters = {}};
+    const int64_t last = tensors.last_index(found.prefix);
+    for (int64_t index = 0; index <= last;) {
+        const auto filter = filter_at(tensors, found.prefix, index);
+        if (!filter) return std::nullopt;
+        index += filter->norm.empty() ? 2 : 3;  // an activation follows
+        found.filters.push_back(*filter);
+    }
+    if (found.filters.size() < 3) return std::nullopt;
+    const Filter& head = found.filters.front();
+    const Filter& inner = found.filters[1];
+    const Filter& tail = found.filters.back();
+    const std::span between = std::span(found.filters).subspan(1, found.filters.size() - 2);
+    const bool is_regular = std::ranges::all_of(between, [&](const Filter& filter) {
+        return filter.has_bias == inner.has_bias && filter.norm.empty() == inner.norm.empty();
+    });
+    const bool lacks_bias = inner.has_bias && !(head.has_bias && tail.has_bias);
+    if (!is_regular || lacks_bias || !head.norm.empty() || !tail.norm.empty()) return std::nullopt;
+    return found;
+}
+
+/// `shape`: the channels of the image.
+KeyLayout layout_of(const Sequence& sequence, DncnnShape shape, const CheckpointTensors& tensors) {
+    shape.depth = std::ssize(sequence.filters);
+    shape.width = tensors.channels_made(sequence.filters.front().weights, shape.width);
+    shape.residual = DncnnResidual::subtract;
+    const double eps = sequence.is_of_authors() ? kEpsOfAuthors : kEps;
+    std::string note =
+        "read as a DnCNN, which names do not say: ReLU between the convolutions, whose output is taken from the input";
+    if (sequence.has_norm()) note += "; " + eps_note(eps);
+    const auto filter_of = [&](int64_t i, int64_t) { return sequence.filters[static_cast<size_t>(i)]; };
+    return {"dncnn (Sequential)", shape, chain(shape, filter_of), eps, note};
+}
+
 /// A family of checkpoints: the largest number behind `prefix` is `per_layer` * (depth - 1) - `before`.
 struct Naming {
     const char* name;
-    FilterOf filter_of;
+    Filter (*filter_of)(int64_t i, int64_t depth);
     DncnnResidual residual;
     const char* prefix;
     int64_t per_layer, before;
-    double eps = 1e-5;
 };
 
 /// KAIR's IRCNN has the names and shapes of a DnCNN of this depth.
@@ -79,7 +153,7 @@ constexpr const char* kIrcnnNote =
 const Naming kNamings[] = {
     {"deepinv", deepinv_filter, DncnnResidual::add, "conv_list.", 1, 2},
     {"KAIR, batch norm merged", kair_merged_filter, DncnnResidual::subtract, "model.", 2, 0},
-    {"KAIR, batch norm folded", kair_filter, DncnnResidual::subtract, "model.", 3, 1, 1e-4},
+    {"KAIR, batch norm folded", kair_filter, DncnnResidual::subtract, "model.", 3, 1},
     {"Sequential without bias, batch norm folded", saoyan_filter, DncnnResidual::subtract, "dncnn.", 3, 1}};
 
 }  // namespace
@@ -97,10 +171,12 @@ std::vector<KeyLayout> DncnnShape::layouts(const CheckpointTensors& tensors) con
         found.width = made_by(0, found.depth > 2 ? made_by(1, width) : width);
         found.residual = naming.residual;
         const Graph graph = chain(found, naming.filter_of);
-        const bool may_be_dilated = found.depth == kDepthOfIrcnn && naming.filter_of == kair_merged_filter;
-        layouts.push_back(
-            {fmt::format("dncnn ({})", naming.name), found, graph, naming.eps, may_be_dilated ? kIrcnnNote : ""});
+        const double eps = naming.filter_of == kair_filter ? kEpsOfAuthors : kEps;
+        std::string note = eps == kEps ? "" : eps_note(eps);
+        if (found.depth == kDepthOfIrcnn && naming.filter_of == kair_merged_filter) note = kIrcnnNote;
+        layouts.push_back({fmt::format("dncnn ({})", naming.name), found, graph, eps, note});
     }
+    if (const auto sequence = find_sequence(tensors)) layouts.push_back(layout_of(*sequence, *this, tensors));
     return layouts;
 }
 

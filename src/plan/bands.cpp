@@ -51,14 +51,8 @@ void check_carried(const Point& point) {
 void settle_carried(Point& point, int64_t band_rows) {
     check_carried(point);
     point.band_rows = band_rows;
-    settle_rows(point, "band", borders_note);
-}
-
-void settle_rows(Point& point, const char* share, std::string (*note_of)(const Point&)) {
     point.halo = point.facts().exact_halo;
     point.batch = 1;
-    note_idle_ranks(point, share);
-    if (const std::string note = note_of(point); !note.empty()) point.notes.push_back(note);
 }
 
 bool is_torch_in_rows(const Point& point) {

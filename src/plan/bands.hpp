@@ -29,13 +29,9 @@ void check_carried(const Point& point);
     return point.settings.engine == EngineKind::torch ? network::ComputedUnit::pixel : network::ComputedUnit::tile;
 }
 
-/// Settles halo, bands and batch of a point with carried rows, and adds the notes that follow. The halo is that of
-/// tiles which give the same pixels. Throws as check_carried().
+/// Settles halo, bands and batch of a point with carried rows. The halo is that of tiles which give the same pixels.
+/// Throws as check_carried().
 void settle_carried(Point& point, int64_t band_rows);
-
-/// What settling carried rows and exchanged rows have in common. `share`: what a rank has, "band" or "slab"; `note_of`:
-/// what the borders of ranks cost.
-void settle_rows(Point& point, const char* share, std::string (*note_of)(const Point&));
 
 /// Whether the engine torch can carry rows as the point is placed: on the CPU in fp32, on CUDA in every precision. The
 /// engine native always can.

@@ -123,6 +123,7 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
         settle_exchanged(point);
     else
         settle_halo(point, *way.point.halo);
+    note_work(point);
     settle_memory(point);
     point.halo_note = halo_note_of(ways, way);
     point.notes.push_back(point.halo_note);
@@ -197,6 +198,7 @@ void weigh_context(Point& point, const Topology& topology) {
 void settle_searched_halo(Point& point, int64_t seam_halo) {
     if (!is_weighed(point)) {
         settle_halo(point, seam_halo);
+        note_work(point);
         return settle_winograd(point);
     }
     const std::vector<ContextWay> ways = context_ways(point, seam_halo);

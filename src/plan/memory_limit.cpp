@@ -37,7 +37,7 @@ double weights_mib(const Point& point, int64_t tile) {
 
 int64_t padded_width(const Point& point) { return round_up(point.source.extent.w, point.facts().alignment); }
 
-network::StripCut cut_of(const Point& point) { return {point.graph(), padded_width(point), computed_unit(point)}; }
+network::StripCut strip_cut(const Point& point) { return {point.graph(), padded_width(point), computed_unit(point)}; }
 
 /// The peak of a rank; with strips as wide as this.
 double peak_mib(Point point, std::optional<int64_t> columns) {
@@ -50,24 +50,37 @@ double strip_mib(const Point& point, int64_t columns) {
     return peak_mib(point, columns) * (point.settings.engine == EngineKind::torch ? kTorchPrediction : 1);
 }
 
-/// Cuts the point into as few strips as fit into `most_mib`. Returns false where no number of them fits; then the point
-/// has the narrowest.
-bool cut_to_fit(Point& point, double most_mib) {
-    point.strip_columns.reset();
-    if (peak_mib(point, {}) <= most_mib) return true;
-    const network::StripCut cut = cut_of(point);
-    int64_t fitting = cut.most_strips(), few = 1;
-    if (fitting == 1) return false;
-    const bool fits = strip_mib(point, cut.window_of(fitting)) <= most_mib;
-    while (fits && fitting - few > 1) {  // the memory grows with the width
-        const int64_t middle = few + (fitting - few) / 2;
-        (strip_mib(point, cut.window_of(middle)) <= most_mib ? fitting : few) = middle;
-    }
-    point.strip_columns = cut.window_of(fitting);
-    return fits;
+/// The strips and the tiles of Winograd's method that a point with carried rows takes.
+struct Cut {
+    std::optional<int64_t> columns;  // of a strip's window; none: the whole width
+    std::optional<int64_t> tile;     // none: the usual one
+    double mib = 0;                  // that a rank takes
+    double cost = 0;                 // arithmetic, in that of the whole width
+};
+
+Cut cut_of(Point point, std::optional<int64_t> columns) {
+    point.strip_columns = columns;
+    const double mib = columns ? strip_mib(point, *columns) : peak_mib(point, {});
+    return {columns, point.winograd_tile, mib, strip_cost(point) * (point.winograd_tile ? kSmallTileCost : 1)};
 }
 
-double cost_of(const Point& point) { return strip_cost(point) * (point.winograd_tile ? kSmallTileCost : 1); }
+/// As few strips as fit into `most_mib`; where no number of them fits the narrowest.
+Cut cut_for(Point point, std::optional<int64_t> tile, double most_mib) {
+    point.winograd_tile = tile;
+    const network::StripCut strips = strip_cut(point);
+    const auto with = [&](int64_t count) { return cut_of(point, strips.window_of(count)); };
+    int64_t fitting = strips.most_strips(), few = 1;
+    Cut best = cut_of(point, {});
+    if (best.mib <= most_mib || fitting == 1) return best;
+    best = with(fitting);
+    while (best.mib <= most_mib && fitting - few > 1) {  // the memory grows with the width
+        const int64_t middle = few + (fitting - few) / 2;
+        const Cut wider = with(middle);
+        (wider.mib <= most_mib ? fitting : few) = middle;
+        if (wider.mib <= most_mib) best = wider;
+    }
+    return best;
+}
 
 /// Whether there are smaller tiles for the point than the usual ones, which a memory limit may ask for.
 bool has_small_tiles(const Point& point) {
@@ -86,30 +99,24 @@ void note_small_tiles(Point& point) {
 }
 
 /// What the point takes at least, in the narrowest strips and in either form of Winograd's method.
-double least_mib(Point point) {
-    const auto narrowest_mib = [&] {
-        (void)cut_to_fit(point, 0);
-        return point.strip_columns ? strip_mib(point, *point.strip_columns) : peak_mib(point, {});
-    };
-    point.winograd_tile.reset();
-    const double usual = narrowest_mib();
-    if (!has_small_tiles(point)) return usual;
-    point.winograd_tile = network::kSmallWinogradTile;
-    return std::min(usual, narrowest_mib());
+double least_mib(const Point& point) {
+    const double usual = cut_for(point, {}, 0).mib;
+    return has_small_tiles(point) ? std::min(usual, cut_for(point, network::kSmallWinogradTile, 0).mib) : usual;
 }
 
-/// The cheaper one of the forms of Winograd's method that fit, each in the strips that it needs.
+/// The cheaper one of the forms of Winograd's method that fit, each in the strips that it needs; the usual one in the
+/// whole width where none fits.
 void cut_cheapest(Point& point) {
-    Point small = point;
-    const bool fits = cut_to_fit(point, point.most_mib);
-    if (fits && !point.strip_columns) return;
-    small.winograd_tile = network::kSmallWinogradTile;
-    if (has_small_tiles(small) && cut_to_fit(small, point.most_mib) && (!fits || cost_of(small) < cost_of(point))) {
-        point = std::move(small);
-        note_small_tiles(point);
-    } else if (!fits) {
-        point.strip_columns.reset();
-    }
+    const double most_mib = point.most_mib;
+    Cut best = cut_for(point, {}, most_mib);
+    if ((best.columns || best.mib > most_mib) && has_small_tiles(point))
+        if (const Cut small = cut_for(point, network::kSmallWinogradTile, most_mib);
+            small.mib <= most_mib && (best.mib > most_mib || small.cost < best.cost))
+            best = small;
+    if (best.mib > most_mib) return;
+    point.strip_columns = best.columns;
+    point.winograd_tile = best.tile;
+    if (best.tile) note_small_tiles(point);
 }
 
 void note_strips(Point& point) {
@@ -165,7 +172,7 @@ double most_mib_of(const Point& point, const Topology& topology) {
 }
 
 std::vector<network::Strip> strips_of(const Point& point) {
-    if (point.strip_columns) return cut_of(point).strips(*point.strip_columns);
+    if (point.strip_columns) return strip_cut(point).strips(*point.strip_columns);
     const Range all{0, padded_width(point)};
     return {{all, all}};
 }

@@ -175,6 +175,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     if (point.settings.engine == EngineKind::native && point.settings.dtype == Precision::bf16 &&
         !point.multiplies_bf16)
         throw Refused(native_bf16_refusal("on " + ranks_text(without_bf16)));
+    note_work(point);
     if (is_carried(point)) point.most_mib = most_mib_of(point, topology);
     if (point.halo) settle_memory(point);
     if (is_carried(point)) check_strips(point);

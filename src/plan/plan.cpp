@@ -21,11 +21,8 @@ namespace pb::plan {
 
 namespace {
 
-/// Throws UsageError when range, nodata or bands are malformed, or set without a file.
+/// Throws UsageError when range, nodata or bands are set without a file.
 void check_samples(const config::ImageSettings& image) {
-    (void)config::parse_range(image.range);
-    (void)config::parse_nodata(image.nodata);
-    (void)config::parse_bands(image.bands);
     if (image.path.empty() && !(image.range + image.nodata + image.bands).empty())
         throw UsageError("image.range, image.nodata, image.bands: are for files, and image.path names none");
 }
@@ -149,6 +146,19 @@ void check_brought(const Point& point) {
                                      counted(network.card->channels, "image channel"), point.source.channels));
 }
 
+/// A network whose layers are not known may pad by itself, and in another way.
+void note_extension(Point& point) {
+    const Extent image = point.source.extent;
+    const int64_t multiple = point.facts().alignment;
+    const Extent extended{round_up(image.h, multiple), round_up(image.w, multiple)};
+    if (point.settings.network.has_layers() || extended == image) return;
+    point.edge_note = fmt::format(
+        "windows are multiples of {} px, so the image is extended to {} x {} px by its last row and column; where {} "
+        "pads by itself, pixels near these edges are not those that it gives for the image alone",
+        multiple, extended.h, extended.w, point.settings.network.file);
+    point.notes.push_back(point.edge_note);
+}
+
 void note_trained_sigma(Point& point) {
     if (point.settings.trained_sigma.is_automatic() || !point.facts().takes_sigma) return;
     point.sigma_note = "trained_sigma has no effect: " + point.settings.network.name() + " is told the noise level";
@@ -192,6 +202,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
         settings.device == config::DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point
     point.sigma = network_sigma(settings);
     note_trained_sigma(point);
+    note_extension(point);
     check_output(settings);
     settings.workload == config::Workload::whole ? settle_whole(point) : settle_tiles(point);
     if (is_simulated(point))
@@ -200,13 +211,29 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
         point.notes.emplace_back("timed.* has no effect: the engine is not timed");
 }
 
+/// Of the smallest GPU of the launch, in MiB; 0: unknown, or the point computes on the CPU.
+double device_mib(const Point& point, const Topology& topology) {
+    if (point.device != DeviceKind::cuda) return 0;
+    const auto least = std::ranges::min_element(topology.ranks, {}, &RankPlace::memory_bytes);
+    return static_cast<double>(least->memory_bytes) / kMiB;
+}
+
+/// Predicted, in MiB; 0 where nothing is.
+double peak_or_zero(const Point& point) {
+    const std::optional<Prediction> prediction = predict(point);
+    return prediction ? prediction->peak_mib : 0;
+}
+
 /// It is run all the same: a prediction can be wrong.
-void note_beyond_limit(Point& point) {
+void note_beyond_limit(Point& point, const Topology& topology) {
     const auto limit = static_cast<double>(point.settings.memory_limit_mib);
-    const std::optional<Prediction> prediction = limit > 0 ? predict(point) : std::nullopt;
-    if (!prediction || prediction->peak_mib <= limit) return;
-    point.notes.push_back(fmt::format("a rank is predicted to take {:.0f} MiB, more than memory_limit_mib = {:.0f}",
-                                      prediction->peak_mib, limit));
+    const double device = device_mib(point, topology);
+    const double peak = limit > 0 || device > 0 ? peak_or_zero(point) : 0;
+    const auto note = [&](const std::string& what) {
+        point.notes.push_back(fmt::format("a rank is predicted to take {:.0f} MiB, {}", peak, what));
+    };
+    if (limit > 0 && peak > limit) note(fmt::format("more than memory_limit_mib = {:.0f}", limit));
+    if (device > 0 && peak > device) note(fmt::format("and its GPU has {:.0f}", device));
 }
 
 Point make_point(const config::PointSettings& settings, int64_t index, const config::StudySettings& study,
@@ -218,7 +245,7 @@ Point make_point(const config::PointSettings& settings, int64_t index, const con
         resolve(point, topology, sources);
         place_point(point, study, topology);
         weigh_context(point, topology);
-        note_beyond_limit(point);
+        note_beyond_limit(point, topology);
     } catch (const Refused& refusal) {
         point.refusal = refusal.what();
     } catch (const UsageError& error) {

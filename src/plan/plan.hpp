@@ -59,6 +59,7 @@ struct Point {
     bool only_bands = false;   // halo auto: one rank would carry rows, so several take no tiles, whose bits differ
     std::string tiles_note;    // that a memory limit makes the tiles of Winograd's method small
     std::string halo_note;     // what `halo: auto` took, and why
+    std::string edge_note;     // that the image is extended for a network that may pad by itself
     std::string channel_note;  // that a channel is kept which the file does not call alpha
     std::string weights_note;  // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
@@ -100,14 +101,14 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
 /// (docs/results/gpu.md). Rows and fused layers need channels_last.
 [[nodiscard]] Layout fastest_layout(const Point& point);
 
-/// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch
-/// depends on it, and a fixed batch is settled with it. Both throw UsageError for an illegal value.
+/// Set the halo or batch that `auto` left open. Settle the halo first: the batch depends on it, and a fixed batch is
+/// settled with it. Both throw UsageError for an illegal value, and note a batch that is smaller than asked for.
 void settle_halo(Point& point, int64_t halo);
 void settle_batch(Point& point, int64_t asked);
 
-/// Adds the note "1 of 4 ranks have no band" where there are fewer windows than ranks. Requires that the halo is
-/// settled.
-void note_idle_ranks(Point& point, const char* share);
+/// Adds the notes on the windows or rows of a point that is placed and has its halo: on work that more than the useful
+/// pixels need, on ranks that have none, on what ranks send.
+void note_work(Point& point);
 
 /// Noise level that the network is given, in [0,1] units: `sigma`, or the added noise when it is auto.
 [[nodiscard]] double network_sigma(const config::PointSettings& settings);

@@ -22,6 +22,14 @@ std::string extent_text(Extent extent) { return fmt::format("{}x{}", extent.h, e
 // A plan that processes more than this many times the useful pixels gets a note.
 constexpr double kNotableOverhead = 4;
 
+/// `share`: what a rank has, "window", "band" or "slab".
+void note_idle_ranks(Point& point, const char* share) {
+    const int64_t shares = tile_grid(point).num_windows();
+    if (shares < point.num_ranks)
+        point.notes.push_back(
+            fmt::format("{} of {} ranks have no {}", point.num_ranks - shares, point.num_ranks, share));
+}
+
 void note_grid(Point& point, const TileGrid& grid) {
     const double overhead = computed_per_useful(point);  // the batch is not settled yet
     if (overhead > kNotableOverhead)
@@ -64,17 +72,18 @@ bool is_fused(const Point& point) {
            !is_cropped(point);
 }
 
-void note_idle_ranks(Point& point, const char* share) {
-    const int64_t shares = tile_grid(point).num_windows();
-    if (shares < point.num_ranks)
-        point.notes.push_back(
-            fmt::format("{} of {} ranks have no {}", point.num_ranks - shares, point.num_ranks, share));
+void note_work(Point& point) {
+    if (point.settings.workload != config::Workload::tiles || !point.halo) return;
+    if (!is_in_bands(point)) return note_grid(point, tile_grid(point));
+    note_idle_ranks(point, is_carried(point) ? "band" : "slab");
+    const std::string note = is_carried(point) ? borders_note(point) : exchange_note(point);
+    if (!note.empty()) point.notes.push_back(note);
 }
 
 void settle_halo(Point& point, int64_t halo) {
     require(point.settings.workload == config::Workload::tiles, "only tiles have a halo");
     point.halo = halo;
-    note_grid(point, tile_grid(point));
+    (void)tile_grid(point);  // legal?
     if (!point.settings.batch.is_open()) settle_batch(point, point.settings.batch.count);
 }
 

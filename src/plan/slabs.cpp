@@ -59,7 +59,8 @@ int64_t band_rows(const Point& point) {
 void settle_exchanged(Point& point) {
     check_carried(point);
     point.exchanges_rows = true;
-    settle_rows(point, "slab", exchange_note);
+    point.halo = point.facts().exact_halo;
+    point.batch = 1;
 }
 
 int num_slabs(const Point& point) {
@@ -119,16 +120,20 @@ double exchange_seconds(const Point& point, const Link& link) {
     return exchanges * link.latency_s + static_cast<double>(busiest_traffic(point).bytes) / link.bytes_per_s;
 }
 
+std::string slab_rows_text(const Point& point) {
+    const auto [least, most] = slab_rows(point);
+    return least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
+}
+
 std::string exchange_note(const Point& point) {
     const int slabs = num_slabs(point);
     if (slabs < 2) return "";
-    const auto [least, most] = slab_rows(point);
     const network::SlabTraffic traffic = busiest_traffic(point);
     return fmt::format(
         "halo = exchanged: {} slabs of {} rows; a rank sends up to {} messages a pass, {:.3g} MiB, the largest {:.3g} "
         "MiB",
-        slabs, least == most ? std::to_string(most) : fmt::format("{} to {}", least, most), traffic.messages,
-        static_cast<double>(traffic.bytes) / kMiB, static_cast<double>(traffic.largest) / kMiB);
+        slabs, slab_rows_text(point), traffic.messages, static_cast<double>(traffic.bytes) / kMiB,
+        static_cast<double>(traffic.largest) / kMiB);
 }
 
 }  // namespace pb::plan

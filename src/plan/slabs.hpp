@@ -21,8 +21,8 @@ namespace pb::plan {
 /// Rows of such a band.
 [[nodiscard]] int64_t band_rows(const Point& point);
 
-/// Settles halo and batch of a point with exchanged rows, and adds the notes that follow. The halo is that of tiles
-/// which give the same pixels. Throws as check_carried().
+/// Settles halo and batch of a point with exchanged rows. The halo is that of tiles which give the same pixels. Throws
+/// as check_carried().
 void settle_exchanged(Point& point);
 
 /// Ranks that own a slab: the first ones.
@@ -36,6 +36,8 @@ void settle_exchanged(Point& point);
 
 /// Rows of the largest slab, and of the smallest one.
 [[nodiscard]] Range slab_rows(const Point& point);
+/// "128", or "96 to 128".
+[[nodiscard]] std::string slab_rows_text(const Point& point);
 
 /// Traffic of the slab that sends most.
 [[nodiscard]] network::SlabTraffic busiest_traffic(const Point& point);

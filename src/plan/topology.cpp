@@ -34,6 +34,15 @@ Topology make_local_topology(int num_ranks) {
     return topology;
 }
 
+void give_gpus(Topology& topology, int64_t memory_bytes) {
+    for (RankPlace& place : topology.ranks) {
+        place.device = {DeviceKind::cuda, place.local_rank};
+        place.device_name = "GPU";
+        place.device_uuid = fmt::format("GPU-{}", place.rank);
+        place.memory_bytes = memory_bytes;
+    }
+}
+
 std::string were_started(int64_t num_ranks) {
     return fmt::format("{} {} started", num_ranks, num_ranks == 1 ? "was" : "were");
 }

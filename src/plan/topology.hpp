@@ -43,6 +43,9 @@ struct Topology {
 /// `num_ranks` CPU ranks on one host ("localhost"), one core and thread each: for plans without a launch.
 [[nodiscard]] Topology make_local_topology(int num_ranks);
 
+/// Gives each rank a GPU of its own, of `memory_bytes` (0: unknown).
+void give_gpus(Topology& topology, int64_t memory_bytes);
+
 /// "1 was started", "4 were started".
 [[nodiscard]] std::string were_started(int64_t num_ranks);
 

@@ -31,13 +31,12 @@ measure::StudySummary summarise_recorded(const ResultsFile& results) {
 
 namespace {
 
-/// Returns the halo in pixels that the settings name; none where the halo is probed.
+/// Returns the halo in pixels that the settings name; none where none does.
 std::optional<int64_t> halo_of(const config::PointSettings& settings) {
-    if (settings.halo.kind == config::HaloSetting::Kind::automatic || settings.network.is_brought())
-        return std::nullopt;
-    return settings.halo.kind == config::HaloSetting::Kind::exact
-               ? network::network_facts(settings.network.kind).exact_halo
-               : settings.halo.pixels;
+    using Kind = config::HaloSetting::Kind;
+    if (settings.halo.kind == Kind::pixels) return settings.halo.pixels;
+    if (settings.halo.kind != Kind::exact || settings.network.is_brought()) return std::nullopt;
+    return network::network_facts(settings.network.kind).exact_halo;
 }
 
 bool is_same_work(const plan::Point& point, const config::PointSettings& simulated) {

@@ -21,18 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kSeedPrefix = "seed:";
 constexpr int64_t kColour = 3;
-
-uint64_t parse_seed(const std::string& setting) {
-    uint64_t seed = 0;
-    config::parse_setting(std::string_view(setting).substr(kSeedPrefix.size()), seed);
-    return seed;
-}
-
-std::vector<config::ModelWeights> read_card(network::NetworkKind network) {
-    return config::load_model_card(models_folder() / (std::string(name_of(network)) + ".yaml"));
-}
 
 fs::path default_file(network::NetworkKind network, int64_t channels) {
     if (const auto file = find_default_weights(network, channels)) return *file;
@@ -45,7 +34,7 @@ fs::path default_file(network::NetworkKind network, int64_t channels) {
 /// Adds the training sigma of a network for one sigma from the model card; checkpoints rarely contain it.
 void add_card_facts(engine::Weights& weights) {
     if (weights.trained_sigma) return;
-    for (const auto& entry : read_card(weights.kind()))
+    for (const auto& entry : read_model_card(weights.kind()))
         if (!entry.sha256.empty() && entry.sha256 == weights.sha256 && entry.sigma_train > 0)
             weights.trained_sigma = entry.sigma_train;
 }
@@ -70,9 +59,13 @@ fs::path models_folder() {
     throw UsageError("no folder 'models' beside '" + program_folder().string() + "': set PATCHBENCH_MODELS to it");
 }
 
+std::vector<config::ModelWeights> read_model_card(network::NetworkKind network) {
+    return config::load_model_card(models_folder() / (std::string(name_of(network)) + ".yaml"));
+}
+
 std::optional<fs::path> find_default_weights(network::NetworkKind network, int64_t channels) {
     const fs::path folder = models_folder();
-    for (const auto& entry : read_card(network))
+    for (const auto& entry : read_model_card(network))
         if (!entry.file.empty() && entry.channels == channels && fs::exists(folder / entry.file))
             return folder / entry.file;
     return std::nullopt;
@@ -83,9 +76,10 @@ engine::Weights find_weights(const config::PointSettings& settings, std::optiona
         return engine::brought_network(settings.network.file, settings.network.card.value());
     const network::NetworkKind network = settings.network.kind;
     const std::string& setting = settings.weights;
-    if (setting.starts_with(kSeedPrefix))
-        return engine::make_seeded_weights(network, channels.value_or(kColour), parse_seed(setting));
-    const fs::path file = setting == "default" ? default_file(network, channels.value_or(kColour)) : fs::path(setting);
+    if (config::is_seed(setting))
+        return engine::make_seeded_weights(network, channels.value_or(kColour), config::seed_of(setting));
+    const fs::path file =
+        config::names_weights_file(setting) ? fs::path(setting) : default_file(network, channels.value_or(kColour));
     engine::Weights weights = engine::load_weights(file, network);
     if (channels && weights.channels() != *channels)
         throw UsageError(
@@ -103,8 +97,8 @@ std::string weights_key(const config::PointSettings& settings, int64_t channels)
 std::vector<fs::path> weights_files(const config::PointSettings& settings) {
     constexpr int64_t kGrey = 1;
     if (settings.network.is_brought()) return engine::files_of_network(settings.network.file);
-    if (settings.weights.starts_with(kSeedPrefix)) return {};
-    if (settings.weights != "default") return engine::files_of_network(settings.weights);
+    if (config::is_seed(settings.weights)) return {};
+    if (settings.weights != config::kDefaultWeights) return engine::files_of_network(settings.weights);
     std::vector<fs::path> files;
     for (const int64_t channels : {kGrey, kColour})
         if (auto file = find_default_weights(settings.network.kind, channels)) files.push_back(std::move(*file));
@@ -112,12 +106,12 @@ std::vector<fs::path> weights_files(const config::PointSettings& settings) {
 }
 
 std::optional<network::NetworkKind> network_in(const std::string& setting) {
-    if (setting == "default" || setting.starts_with(kSeedPrefix)) return std::nullopt;
+    if (!config::names_weights_file(setting)) return std::nullopt;
     return engine::network_in_file(setting);
 }
 
 std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointSettings& settings, int64_t channels) {
-    if (settings.weights.starts_with(kSeedPrefix) || settings.network.is_brought()) return std::nullopt;
+    if (config::is_seed(settings.weights) || settings.network.is_brought()) return std::nullopt;
     try {
         return find(settings, channels)->shape;
     } catch (const UsageError&) {
@@ -132,7 +126,8 @@ std::string WeightsCache::digest_of(const engine::Weights& weights) const {
 
 std::string WeightsCache::key_of(const config::PointSettings& settings, int64_t channels) const {
     std::string key = weights_key(settings, channels) + "\n" + config::format_setting(settings.trained_sigma);
-    if (!settings.network.is_brought() && settings.weights == "default") return key;  // files in `models` stay
+    if (!settings.network.is_brought() && settings.weights == config::kDefaultWeights)
+        return key;  // files in `models` stay
     const std::string& file = settings.network.is_brought() ? settings.network.file : settings.weights;
     const std::string version = file + "\n" + file_version(file);
     auto files = files_.find(version);

@@ -2,6 +2,7 @@
 // of the model card models/<network>.yaml whose file exists beside the card.
 #pragma once
 
+#include "config/load_yaml.hpp"
 #include "config/settings.hpp"
 #include "plan/plan.hpp"
 
@@ -19,6 +20,9 @@ namespace pb::run {
 /// Returns the folder `models`: $PATCHBENCH_MODELS, or the one beside the program's folder. Throws UsageError when
 /// there is none.
 [[nodiscard]] std::filesystem::path models_folder();
+
+/// The weights of a network that its model card names, here or not.
+[[nodiscard]] std::vector<config::ModelWeights> read_model_card(network::NetworkKind network);
 
 /// Returns the file that the setting `default` names for images of so many channels; nothing where there is none.
 [[nodiscard]] std::optional<std::filesystem::path> find_default_weights(network::NetworkKind network, int64_t channels);

@@ -46,6 +46,7 @@ TEST(Text, OnlyWholeTextsAreNumbers) {
     for (const char* text : {"", "nan", "inf", "-inf", "0.1f", "1e999"})
         EXPECT_THAT(refused<double>(text), HasSubstr("'" + std::string(text) + "'"));
     EXPECT_THAT(refused<uint64_t>("-1"), HasSubstr("'-1'"));
+    EXPECT_THAT(refused<int64_t>("99999999999999999999"), HasSubstr("too large"));
 }
 
 TEST(Text, WhatIsNoNumberLeavesTheValue) {  // `nan` and `inf` begin the names of files, too

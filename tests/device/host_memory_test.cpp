@@ -136,6 +136,16 @@ TEST_F(KernelFiles, TheGroupsLimitHoldsWhereTheHostsIsUnknown) {
     EXPECT_EQ(available_host_memory_bytes(root_), 4000);
 }
 
+TEST_F(KernelFiles, ASixteenthOfWhatIsAvailableIsLeft) {
+    EXPECT_TRUE(fits_host_memory(size_t{1} << 50, root_)) << "nothing is known";
+    write("proc/meminfo", "MemTotal: 64 kB\nMemAvailable: 16 kB\n");
+    EXPECT_TRUE(fits_host_memory(15 * 1024, root_));
+    EXPECT_FALSE(fits_host_memory(15 * 1024 + 1, root_));
+    write("proc/meminfo", "MemTotal: 64 kB\nMemAvailable: 0 kB\n");
+    EXPECT_TRUE(fits_host_memory(0, root_));
+    EXPECT_FALSE(fits_host_memory(1, root_));
+}
+
 using Cgroup = KernelFiles;
 
 TEST_F(Cgroup, WithoutOneThereIsNoLimit) { EXPECT_EQ(cgroup_remaining_bytes(root_), std::nullopt); }

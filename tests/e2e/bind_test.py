@@ -142,6 +142,7 @@ class BindTest(unittest.TestCase):
         for variables in ({'JSM_NAMESPACE_LOCAL_RANK': '1', 'JSM_NAMESPACE_LOCAL_SIZE': '2'},
                           {'MPI_LOCALRANKID': '1', 'MPI_LOCALNRANKS': '2'},
                           {'PALS_LOCAL_RANKID': '1', 'PALS_LOCAL_SIZE': '2'},
+                          {'FLUX_TASK_LOCAL_ID': '1', 'FLUX_JOB_SIZE': '5', 'FLUX_JOB_NNODES': '3'},
                           {'SLURM_LOCALID': '1', 'SLURM_NODEID': '2', 'SLURM_STEP_TASKS_PER_NODE': '4(x2),2'},
                           {'SLURM_LOCALID': '1', 'SLURM_NODEID': '0', 'SLURM_STEP_TASKS_PER_NODE': '2'}):
             self.assertEqual(self.would(None, None, **variables),

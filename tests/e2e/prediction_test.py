@@ -42,6 +42,15 @@ class Prediction(program.ProgramTest):
         self.assertIn('drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels', result.stdout)
         self.assertIn('drunet, 1 window of 48 x 48 cropped to what the core needs: 62.3 MiB of weights + ', result.stdout)
 
+    def test_plan_needs_no_gpu_to_plan_for_gpus(self):
+        study = self.write('study.yaml', 'weights: seed:1\nimage: {height: 96, width: 96}\npatch: 64\nhalo: 8\n')
+        for options in (('--set', 'device=cuda'), ('--gpu-memory', '0.005')):
+            result = run('plan', study, '--ranks', '2', *options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stdout, r'(?m)^\d+ .* cuda +2 ')
+        self.assertRegex(result.stdout, r'a rank is predicted to take \d+ MiB, and its GPU has 5\n')
+        self.assertIn('cpu', run('plan', study, '--ranks', '2').stdout)
+
 
 if __name__ == '__main__':
     program.main()

@@ -116,6 +116,8 @@ TEST_F(ScriptFile, SaysWhatTheScriptSays) {
     EXPECT_THAT(error_of(network_of("def forward(self, x):\n    return x[:, :, 1:]\n")),
                 HasSubstr("[1, 3, 7, 16] instead of [1, 3, 8, 16]"));
     EXPECT_THAT(error_of(network_of("def forward(self, x):\n    return (x, x)\n")), HasSubstr("instead of a tensor"));
+    EXPECT_THAT(error_of(network_of("def forward(self, x):\n    return torch.complex(x, x)\n")),
+                HasSubstr("complex numbers"));
     EXPECT_THAT(error_of(network_of("def forward(self, x, level):\n    return x\n")), HasSubstr("level"));
 }
 

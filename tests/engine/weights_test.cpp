@@ -260,6 +260,75 @@ TEST(Recognise, FoldsTheNormOfDncnnLayoutsThatHaveOne) {
     }
 }
 
+/// A DnCNN of 5 layers, written as a Sequential.
+struct SequentialLayout {
+    const char* prefix;
+    bool first_bias, inner_bias, last_bias, norm;
+    double eps = 1e-5;
+};
+
+StateDict sequential(const Weights& raw, const SequentialLayout& layout) {
+    const int64_t last = dncnn_of(raw).depth - 1;
+    const auto index_of = [&](int64_t i) { return layout.norm ? (i == 0 ? 0 : 3 * i - 1) : 2 * i; };
+    StateDict tensors = renamed(
+        raw, [&](int64_t i) { return numbered(layout.prefix, index_of(i)); }, true);
+    for (int64_t i = 0; i <= last; ++i) {
+        const bool has_bias = i == 0 ? layout.first_bias : i == last ? layout.last_bias : layout.inner_bias;
+        if (!has_bias) tensors.erase(numbered(layout.prefix, index_of(i)) + ".bias");
+        if (!layout.norm || i == 0 || i == last) continue;
+        const std::string norm = numbered(layout.prefix, index_of(i) + 1);
+        add_norm(tensors, norm, static_cast<size_t>(i), 64);
+        tensors.at(norm + ".running_var").values[9] = 1e-4F;  // small variances show which eps was used
+    }
+    return tensors;
+}
+
+TEST(Recognise, KnowsDncnnsThatAreWrittenAsOneSequential) {
+    const Weights raw = make_seeded_weights(network::DncnnShape{.channels = 1, .depth = 5}, 4);
+    for (const SequentialLayout& layout : {SequentialLayout{"net.", true, false, true, true},
+                                           {"model.", true, false, true, true},
+                                           {"dncnn.", true, false, true, true},
+                                           {"body.layers.", true, true, true, true},
+                                           {"dncnn.", true, false, false, true, 1e-4},
+                                           {"dncnn.", true, true, true, false},
+                                           {"", true, true, true, false},
+                                           {"net.", false, false, false, false}}) {
+        const StateDict tensors = sequential(raw, layout);
+        const Weights read = recognise_weights(tensors, "test");
+        EXPECT_EQ(read.shape, network::NetworkShape(network::DncnnShape{
+                                  .channels = 1, .depth = 5, .residual = network::DncnnResidual::subtract}));
+        EXPECT_THAT(read.note, HasSubstr("read as a DnCNN"));
+        EXPECT_EQ(read.note.find("eps") != std::string::npos, layout.norm) << read.note;
+        EXPECT_EQ(read.convolutions.at("out_conv").weight, raw.convolutions.at("out_conv").weight);
+        EXPECT_EQ(read.convolutions.at("in_conv").bias.empty(), !layout.first_bias);
+        if (layout.norm)
+            expect_folded(read, raw, tensors, numbered(layout.prefix, 6), "conv_list.1", layout.inner_bias, layout.eps);
+    }
+}
+
+// A layer that is lost would otherwise be a network that is one layer shorter.
+TEST(Recognise, RefusesASequentialThatLacksATensor) {
+    const Weights raw = make_seeded_weights(network::DncnnShape{.channels = 1, .depth = 5}, 4);
+    for (const SequentialLayout& layout :
+         {SequentialLayout{"net.", true, true, true, true}, {"net.", true, true, true, false}}) {
+        const StateDict whole = sequential(raw, layout);
+        for (const auto& [key, tensor] : whole) {
+            if (key.ends_with("num_batches_tracked")) continue;
+            StateDict tensors = whole;
+            tensors.erase(key);
+            EXPECT_NE(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }), "") << key;
+        }
+    }
+}
+
+TEST(Recognise, RefusesTheNetworkOfAGradientStepDenoiser) {
+    StateDict tensors;
+    for (auto& [key, tensor] :
+         test::to_state_dict(make_seeded_weights(network::DrunetShape{.widths = {8, 16}, .blocks = 2}, 1)))
+        tensors["student_grad.model." + key] = tensor;
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "gs.pth"); }), HasSubstr("gradient-step"));
+}
+
 TEST(Recognise, FoldsTheNormOfUnet) {
     const Weights raw = make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 4);
     StateDict tensors = test::to_state_dict(raw);

@@ -305,7 +305,8 @@ TEST(Tiff, UnsupportedKindsAreNamed) {
         TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
         const Image image = make_pattern({8, 8}, 4, DType::u8);
         test::set_tiff_tags(tiff, image, true, {});
-        TIFFSetField(tiff, static_cast<uint32_t>(tag), value);
+        if (value == 0) TIFFUnsetField(tiff, static_cast<uint32_t>(tag));
+        if (value != 0) TIFFSetField(tiff, static_cast<uint32_t>(tag), value);
         std::vector<std::byte> strip(4096);
         TIFFWriteRawStrip(tiff, 0, strip.data(), static_cast<tmsize_t>(strip.size()));
         TIFFClose(tiff);
@@ -316,6 +317,7 @@ TEST(Tiff, UnsupportedKindsAreNamed) {
     EXPECT_THAT(refusal(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT), HasSubstr("signed"));
     EXPECT_THAT(refusal(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_SEPARATED), HasSubstr("CMYK"));
     EXPECT_THAT(refusal(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_CIELAB), HasSubstr("photometric"));
+    EXPECT_THAT(refusal(TIFFTAG_PHOTOMETRIC, 0), HasSubstr("does not say what its samples mean"));
     EXPECT_THAT(refusal(TIFFTAG_IMAGEWIDTH, 2000000000), HasSubstr("cannot hold"));
 }
 

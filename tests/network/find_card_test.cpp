@@ -64,6 +64,23 @@ TEST(FindCard, DilatedFilter) {
     EXPECT_THAT(found.remarks, IsEmpty());
 }
 
+/// `reach` rows or columns off, beyond the edge those of the opposite one.
+TEST(FindCard, ANetworkThatWrapsAroundIsRefused) {
+    const auto refusal = [](int64_t down, int64_t right) {
+        try {
+            (void)find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
+                const auto wrapped = [](int64_t place, int64_t size) { return (place + size) % size; };
+                return in(c, wrapped(y + down, in.shape.h), wrapped(x + right, in.shape.w));
+            });
+        } catch (const UsageError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    for (const auto& [down, right] : {std::pair<int64_t, int64_t>{2, 0}, {-2, 0}, {0, 3}, {0, -3}})
+        EXPECT_THAT(refusal(down, right), HasSubstr("opposite edge")) << down << ", " << right;
+}
+
 /// The value of the given rank among those within `reach`.
 double ranked(const Window& in, int64_t reach, double rank, int64_t y, int64_t x) {
     std::vector<double> taps;
@@ -241,6 +258,40 @@ TEST(FindCard, NoiseLevelWithoutEffectIsSaid) {
     const auto ignores = [](const Window& in, int64_t, int64_t y, int64_t x) { return in(0, y, x); };
     EXPECT_THAT(find(uses, 1, with_sigma).remarks, IsEmpty());
     EXPECT_THAT(find(ignores, 1, with_sigma).remarks, Contains(HasSubstr("changes nothing")));
+}
+
+TEST(FindCard, ANetworkForOneWindowACallIsSaid) {
+    enum class Kind { apart, mixes, refuses };
+    const auto remarks_of = [](Kind kind) {
+        const TryWindow network = [=](const NetworkCard&, std::vector<float> values, const Shape& shape) {
+            if (kind == Kind::refuses && shape.n > 1) return TrialOutput{{}, "one window only"};
+            if (kind == Kind::mixes) values.front() += values.back();  // the same pixels in one window only
+            return TrialOutput{std::move(values), ""};
+        };
+        FoundCard found{.card = {.channels = 1}, .remarks = {}};
+        look_at_batches(found, network);
+        return found.remarks;
+    };
+    EXPECT_THAT(remarks_of(Kind::apart), IsEmpty());
+    EXPECT_THAT(remarks_of(Kind::mixes), Contains(HasSubstr("change each other")));
+    EXPECT_THAT(remarks_of(Kind::refuses), Contains(HasSubstr("does not take two")));
+}
+
+TEST(FindCard, ALevelThatMayBeLeftOutIsSaid) {
+    const auto remarks_of = [](double effect) {
+        const TryWindow network = [=](const NetworkCard& card, const std::vector<float>& values, const Shape& shape) {
+            const auto pixels = static_cast<ptrdiff_t>(card.channels * shape.h * shape.w);
+            TrialOutput output{{values.begin(), values.begin() + pixels}, ""};
+            for (float& value : output.values)
+                value += static_cast<float>(card.sigma == SigmaInput::input ? effect : 0);
+            return output;
+        };
+        const FoundCard found = find_card({{.channels = 1}, {.channels = 1, .sigma = SigmaInput::input}}, network);
+        EXPECT_EQ(found.card.sigma, SigmaInput::none);
+        return found.remarks;
+    };
+    EXPECT_THAT(remarks_of(0.1), Contains(HasSubstr("second input")));
+    EXPECT_THAT(remarks_of(0), IsEmpty());
 }
 
 TEST(FindCard, TakesTheFirstCandidateThatRuns) {

@@ -140,6 +140,42 @@ TEST(Plan, OpenBatchIsSettledAlone) {
     EXPECT_EQ(point.batch, 2);
 }
 
+TEST(Plan, RanksOfAPlanHaveGpusOfTheMemoryThatIsSaid) {
+    const auto notes_with = [](int64_t memory_bytes) {
+        Topology topology = make_local_topology(2);
+        give_gpus(topology, memory_bytes);
+        config::PointSettings settings = small_point();
+        settings.device = config::DeviceChoice::cuda;
+        const Point point = point_of(settings, topology);
+        EXPECT_EQ(point.device, DeviceKind::cuda);
+        return point.notes;
+    };
+    EXPECT_THAT(notes_with(0), IsEmpty()) << "unknown, and no GPU is shared";
+    EXPECT_THAT(notes_with(int64_t{80} << 30), IsEmpty());
+    EXPECT_THAT(notes_with(int64_t{8} << 20), Contains(HasSubstr(" MiB, and its GPU has 8")));
+}
+
+TEST(Plan, NotesAreThoseOfTheDeviceThatIsTaken) {
+    const auto notes_on = [](config::PointSettings settings, config::DeviceChoice device) {
+        settings.device = device;
+        return point_of(settings, cuda_topology(2)).notes;
+    };
+    const auto expect_equal = [&](const config::PointSettings& settings, const std::string& note) {
+        const auto notes = notes_on(settings, config::DeviceChoice::automatic);
+        EXPECT_THAT(notes, Contains(HasSubstr(note)));
+        EXPECT_EQ(notes, notes_on(settings, config::DeviceChoice::cuda));
+    };
+    config::PointSettings settings = small_point();
+    settings.halo.kind = config::HaloSetting::Kind::exchanged;
+    settings.dtype = Precision::fp16;
+    expect_equal(settings, "a rank sends up to");
+    settings = small_point();
+    settings.network = network::kind_of<network::DrunetShape>();
+    settings.image.height = settings.image.width = 600;
+    settings.cuda_graph = true;
+    expect_equal(settings, "processed / useful pixels = ");
+}
+
 TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     config::PointSettings settings = small_point();
     settings.batch.count = 16;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstdlib>
 #include <iostream>
 
@@ -39,11 +40,8 @@ int main(int argc, char** argv) {
     const int failed = RUN_ALL_TESTS();
     const auto& unit = *testing::UnitTest::GetInstance();
     const bool skipped = unit.test_to_run_count() > 0 && unit.skipped_test_count() == unit.test_to_run_count();
-    int verdict = failed != 0 ? 1 : skipped ? 77 : 0;
-    int worst = 0;
-    MPI_Allreduce(&verdict, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    int any_failed = failed != 0 ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &any_failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    std::array<int, 2> any{failed != 0 ? 1 : 0, skipped ? 0 : 1};  // failed, ran a test
+    MPI_Allreduce(MPI_IN_PLACE, any.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     MPI_Finalize();
-    return any_failed != 0 ? 1 : worst;
+    return any[0] != 0 ? 1 : any[1] != 0 ? 0 : 77;
 }

@@ -152,12 +152,12 @@ config::PointSettings settings_from(const DenoiseArguments& arguments) {
         throw UsageError("--engine timed: simulates devices in studies and runs no network; denoise needs one");
     if (arguments.bands != "auto" && arguments.bands != "1" && arguments.bands != "3")
         throw UsageError("--bands " + arguments.bands + ": must be 1, 3 or auto");
-    if (settings.network.is_brought() && settings.weights != "default")
+    if (settings.network.is_brought() && settings.weights != config::kDefaultWeights)
         throw UsageError(fmt::format("--weights {}: {} holds its weights; leave out --weights", settings.weights,
                                      settings.network.file));
     settings.protocol.verify = arguments.verify.mode;
     settings.protocol.verify_probes = arguments.verify.windows;
-    if (settings.weights.starts_with("seed:") && !arguments.allow_untrained)
+    if (config::is_seed(settings.weights) && !arguments.allow_untrained)
         throw UsageError(
             "'" + settings.weights +
             "' are untrained weights: the result would be no denoised image; name trained ones with --weights, "

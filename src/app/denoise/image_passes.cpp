@@ -44,18 +44,23 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
                            without_controls(job.output.string()));
+    const Precision dtype = point.settings.dtype;
     std::string line = fmt::format(
-        "{} -> {}: {}x{} px (height x width), {}, engine {}, {}halo {}, batch {}, {}: {:.2f} s, {:.3g} Mpx/s",
+        "{} -> {}: {}x{} px (height x width), {}, engine {}{}, {}halo {}, batch {}, {}: {:.2f} s, {:.3g} Mpx/s",
         input_text(job, point), without_controls(job.output.string()), point.source.extent.h, point.source.extent.w,
-        point.settings.network.name(), config::format_setting(point.settings.engine), samples_text(point),
+        point.settings.network.name(), config::format_setting(point.settings.engine),
+        dtype == Precision::fp32 ? "" : fmt::format(" in {}", name_of(dtype)), samples_text(point),
         plan::halo_text(point), *point.batch, counted(point.num_ranks, "rank"), summary.pipeline_s.value_or(0),
         summary.useful_mpx_per_s.value_or(0));
     if (trace.quality)
         line +=
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
-    for (const std::string& note : notes)
+    std::vector<std::string> all = notes;
+    for (const std::string& note :
+         {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, point.halo_note, seam_note(trace)})
+        all.push_back(note);
+    for (const std::string& note : all)
         if (!note.empty()) line += "; note: " + note;
-    if (const std::string note = seam_note(trace); !note.empty()) line += "; note: " + note;
     if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
     return line;
 }

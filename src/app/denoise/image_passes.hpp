@@ -41,7 +41,7 @@ struct ImagePasses {
 };
 
 /// Returns "in.png -> out.png: 40x36 px (height x width), dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why
-/// there is no output. The non-empty `notes` follow, then a note on visible seams.
+/// there is no output. The non-empty `notes` follow, then those of the point, and one on visible seams.
 [[nodiscard]] std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
                                        const measure::Summary& summary, const std::vector<std::string>& notes);
 

@@ -108,9 +108,7 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                           const std::string& note) const {
-    return denoise_line(job, trace, summary,
-                        {note, sigma_note(trace.point), trace.point.weights_note, trace.point.channel_note,
-                         trace.point.tiles_note, trace.point.halo_note});
+    return denoise_line(job, trace, summary, {note, sigma_note(trace.point)});
 }
 
 void Denoise::run_image(const Image& image, const run::OpenImage& file) {

@@ -90,7 +90,8 @@ std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& 
     std::string line =
         fmt::format("{}: {} denoised, {} failed", counted(named, "image"), written, all.size() - written - interrupted);
     if (interrupted > 0) line += fmt::format(", {} interrupted", interrupted);
-    if (all.size() < counts.to_do) line += fmt::format(", {} not begun", counts.to_do - all.size());
+    if (all.size() < counts.to_do)
+        line += fmt::format(", {} not begun (the same command with --no-clobber goes on)", counts.to_do - all.size());
     if (counts.kept > 0) line += fmt::format(", {} there already", counts.kept);
     if (counts.passed_over > 0)
         line += fmt::format("; {} in the folders passed over", counted(counts.passed_over, "other file"));

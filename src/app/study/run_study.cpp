@@ -25,6 +25,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -72,7 +73,7 @@ std::set<std::filesystem::path> inputs_of(const config::Config& config) {
 namespace {
 
 bool reads_weights(const plan::Point& point) {
-    return point.refusal.empty() && !plan::is_simulated(point) && !point.settings.weights.starts_with("seed:");
+    return point.refusal.empty() && !plan::is_simulated(point) && !config::is_seed(point.settings.weights);
 }
 
 /// Why the weights of a point cannot be read; empty when they can.
@@ -98,11 +99,14 @@ void note_missing_weights(plan::Plan& plan, run::WeightsCache& weights) {
 
 }  // namespace
 
-plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model) {
+plan::Plan plan_locally(config::Config config, const PlannedRanks& ranks, bool trusts_model) {
     settle_networks(points_of(config), trusts_model);
     run::WeightsCache weights;
-    plan::Topology topology = plan::make_local_topology(ranks);
+    plan::Topology topology = plan::make_local_topology(ranks.count);
     for (plan::RankPlace& place : topology.ranks) place.multiplies_bf16 = engine::native_multiplies_bf16();
+    const bool wants_gpu = std::ranges::any_of(
+        config.points, [](const auto& point) { return point.device == config::DeviceChoice::cuda; });
+    if (ranks.gpu_gib || wants_gpu) plan::give_gpus(topology, std::llround(ranks.gpu_gib.value_or(0) * 0x1p30));
     plan::Plan plan = plan::make_plan(config, topology, run::source_facts, weights.lookup());
     note_missing_weights(plan, weights);
     return plan;

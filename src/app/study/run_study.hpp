@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 
 namespace pb::app {
@@ -22,8 +23,14 @@ void read_measured_calls(config::Config& config);
 /// The files that the points of a study read. May hold names that are no files, as that of published weights.
 [[nodiscard]] std::set<std::filesystem::path> inputs_of(const config::Config& config);
 
-/// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
-[[nodiscard]] plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model);
+/// What a study is planned for without a launch: on one host, with this machine's processor.
+struct PlannedRanks {
+    int count = 1;
+    std::optional<double> gpu_gib;  // each has a GPU of so much memory; none: where a point wants one, of any memory
+};
+
+/// Plans the study as `run` would with such ranks, with the images and weights of this machine.
+[[nodiscard]] plan::Plan plan_locally(config::Config config, const PlannedRanks& ranks, bool trusts_model);
 
 /// A study that `run` or `bench` measures.
 struct StudyRun {

@@ -94,7 +94,7 @@ TuneTask task_of(const TuneArguments& arguments) {
         file = lasting_path(file);
     };
     std::string& weights = task.settings.weights;
-    if (weights != "default" && !weights.starts_with("seed:")) take_file(weights);
+    if (config::names_weights_file(weights)) take_file(weights);
     if (std::string& network = task.settings.network.file; !network.empty()) take_file(network);
     task.limits.memory_limit_mib = task.settings.memory_limit_mib;
     if (!arguments.no_cache) task.cache = cache_folder();
@@ -103,8 +103,9 @@ TuneTask task_of(const TuneArguments& arguments) {
 
 std::vector<std::string> remarks_of(const TuneResult& result, const measure::TuningTrial& best) {
     const Extent crop = measure::tuning_crop(result.image, best.edge);
-    return {fmt::format("patchbench tune: fastest of {} candidates, found in {:.0f} s", result.trials.size(),
-                        result.seconds),
+    const auto measured = std::ranges::count_if(result.trials, [](const auto& trial) { return trial.edge > 0; });
+    return {fmt::format("patchbench tune: fastest of the {} that were measured, of {} candidates, found in {:.0f} s",
+                        measured, result.trials.size(), result.seconds),
             fmt::format("the image in {:.3g} s (by a crop of {} x {} pixels), {:.3f} dB of PSNR lost against fp32",
                         *best.job_s, crop.h, crop.w, std::max(0.0, best.psnr_loss_db.value_or(0))),
             "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};

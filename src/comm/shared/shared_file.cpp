@@ -51,11 +51,8 @@ struct stat status_of(int descriptor) {
 }  // namespace
 
 void require_host_memory(size_t bytes) {
-    constexpr size_t kMarginPart = 16;  // 1/16 of the free memory is left for page tables and other processes
-    const auto reported = device::available_host_memory_bytes();
-    if (!reported) return;
-    const auto available = static_cast<size_t>(std::max<int64_t>(0, *reported));
-    if (bytes <= available - available / kMarginPart) return;
+    if (device::fits_host_memory(bytes)) return;
+    const auto available = static_cast<size_t>(device::available_host_memory_bytes().value_or(0));
     throw OutOfMemory("the ranks of a node need " + mib(bytes) + " of shared host memory but " + mib(available) +
                       " are free (or left to the job's control group); use a smaller image, or ask for more memory");
 }

@@ -1,6 +1,7 @@
 #include "device/telemetry/host_counters.hpp"
 
 #include "device/kernel_text.hpp"
+#include "device/processors.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <fstream>
 #include <limits>
+#include <ranges>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -44,13 +46,14 @@ std::optional<double> pressure_of(const std::filesystem::path& file) {
     return microseconds / 1e6;
 }
 
-/// A reading can take the kernel milliseconds a core: few are enough to see that clocks change.
+/// Of the first of this process's processors: a reading can take the kernel milliseconds a core, and few are enough to
+/// see that clocks change.
 std::optional<double> clock_of(const std::filesystem::path& cpus) {
-    constexpr int kCores = 4;
+    constexpr size_t kMost = 4;
     double khz = 0;
     int read = 0;
-    for (int core = 0; core < kCores; ++core) {
-        const auto now = find_number(cpus / fmt::format("cpu{}", core) / "cpufreq" / "scaling_cur_freq");
+    for (const int number : affinity() | std::views::take(kMost)) {
+        const auto now = find_number(cpus / fmt::format("cpu{}", number) / "cpufreq" / "scaling_cur_freq");
         if (!now) continue;
         khz += static_cast<double>(*now);
         ++read;

@@ -18,7 +18,7 @@ struct HostLoad {
     std::optional<double> cpu_s;       // everything that ran, all cores
     std::optional<double> steal_s;     // that the hypervisor gave to others, all cores
     std::optional<double> pressure_s;  // in which something that could run waited
-    std::optional<double> clock_mhz;   // mean of the first cores, now
+    std::optional<double> clock_mhz;   // mean of the first processors that this process may run on, now
 };
 
 /// What was counted so far: the difference of two readings says what went on between them. `proc` is as /proc, `cpus`

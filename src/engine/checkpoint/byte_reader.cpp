@@ -16,7 +16,7 @@ std::vector<std::byte> read_file(const std::filesystem::path& file) {
     constexpr uintmax_t kLargest = uintmax_t{4} << 30;  // DRUNet in f64 with an optimiser's state is below 1 GiB
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed))
-        throw UsageError("cannot read weights " + file.string() + ": " +
+        throw UsageError("cannot read " + file.string() + ": " +
                          (std::filesystem::exists(file, failed) ? "not a regular file" : "no such file") +
                          "; name a .safetensors, .pth or .onnx file");
     const auto size = std::filesystem::file_size(file, failed);
@@ -28,7 +28,7 @@ std::vector<std::byte> read_file(const std::filesystem::path& file) {
     if (!stream) require_descriptors(file);
     stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     if (failed || !stream)
-        throw UsageError("cannot read weights " + file.string() + ": check the rights of the file and the disk");
+        throw UsageError("cannot read " + file.string() + ": check the rights of the file and the disk");
     return bytes;
 }
 

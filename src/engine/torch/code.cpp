@@ -64,7 +64,7 @@ std::string last_words(const std::string& text) {
     std::istringstream lines(text);
     std::string words, error;
     for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("Exception raised from")) break;
+        if (line.starts_with("Exception raised from") || line.starts_with("Declaration:")) break;
         if (line.find_first_not_of(' ') != std::string::npos) words = line;
         const size_t colon = line.find(": ");
         if (colon != std::string::npos && line.substr(0, colon).ends_with("Error")) error = line;
@@ -123,6 +123,7 @@ void Code::run(const at::Tensor& in, at::Tensor& out) {
         text << "engine torch: " << file_ << " gave a tensor of " << pixels.sizes() << " instead of " << out.sizes();
         throw Error(text.str());
     }
+    if (pixels.is_complex()) throw Error("engine torch: " + file_ + " gave complex numbers: give real ones");
     out.copy_(pixels);
 }
 

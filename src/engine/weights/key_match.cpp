@@ -80,18 +80,22 @@ std::string last_name(const std::string& prefix) {
     return names.substr(names.rfind('.') + 1);  // npos + 1 is 0
 }
 
-/// 0: the copy of the weights that a training averages (`ema`, `model_ema`, `ema_model`). 1: an ordinary name. 2: any
-/// other.
-int rank_of(const NetworkPart& part) {
+enum class PartName : uint8_t {
+    averaged,  // the copy of the weights that a training averages: `ema`, `model_ema`, `ema_model`
+    ordinary,
+    other
+};
+
+PartName rank_of(const NetworkPart& part) {
     constexpr std::array<std::string_view, 4> kAveraged{"ema", "swa", "averaged", "avg"};
     constexpr std::array<std::string_view, 6> kOrdinary{"model", "net", "network", "denoiser", "generator", "net_g"};
     const std::string name = last_name(part.prefix);
-    if (std::ranges::find(kOrdinary, name) != kOrdinary.end()) return 1;
+    if (std::ranges::find(kOrdinary, name) != kOrdinary.end()) return PartName::ordinary;
     const std::string joined = "_" + name + "_";
     const auto is_in_name = [&](std::string_view word) {
         return joined.find("_" + std::string(word) + "_") != std::string::npos;
     };
-    return std::ranges::any_of(kAveraged, is_in_name) ? 0 : 2;
+    return std::ranges::any_of(kAveraged, is_in_name) ? PartName::averaged : PartName::other;
 }
 
 /// Says which other networks and tensors are not read.
@@ -113,6 +117,15 @@ std::string note_on(const NetworkPart& chosen, const std::vector<NetworkPart>& c
     return note;
 }
 
+/// A network that is trained as a gradient (deepinv's GSDRUNet): the whole gives the input less a derivative of it.
+void refuse_gradient_step(const NetworkPart& part, const std::string& source) {
+    if (("." + part.prefix).find(".student_grad.") == std::string::npos) return;
+    throw UsageError(
+        fmt::format("{}: the network under {} is part of a gradient-step denoiser, whose output is not the "
+                    "network's; patchbench does not compute those",
+                    source, shown(part.prefix)));
+}
+
 NetworkPart choose(std::vector<NetworkPart> complete, const CheckpointTensors& file, const std::string& source) {
     std::ranges::stable_sort(complete, {}, rank_of);
     if (complete.size() > 1 && rank_of(complete[0]) == rank_of(complete[1])) {
@@ -122,6 +135,7 @@ NetworkPart choose(std::vector<NetworkPart> complete, const CheckpointTensors& f
                                      complete.size(), first_names(prefixes)));
     }
     NetworkPart chosen = complete.front();
+    refuse_gradient_step(chosen, source);
     chosen.note = note_on(chosen, complete, file);
     return chosen;
 }

@@ -102,7 +102,11 @@ bool is_installed(EngineKind engine) {
 
 network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options) {
     const auto candidates = candidates_in(file);
-    return try_file(file, options, [&](const network::TryWindow& run) { return network::find_card(candidates, run); });
+    return try_file(file, options, [&](const network::TryWindow& run) {
+        network::FoundCard found = network::find_card(candidates, run);
+        network::look_at_batches(found, run);
+        return found;
+    });
 }
 
 network::FoundCard try_layers(const std::filesystem::path& file, const network::NetworkCard& card,

@@ -33,18 +33,15 @@ constexpr const char* kWhat = "memory shared with an engine's process";
     throw Error(message);
 }
 
-/// The kernel would reserve more than there is and then kill a process.
-void require_free(size_t bytes) {
-    const auto available = device::available_host_memory_bytes();
-    if (available && bytes > static_cast<size_t>(*available)) fail(bytes, ENOMEM);
+Descriptor make_memory_file(const char* name, unsigned flags) {
+    Descriptor descriptor(memfd_create(name, MFD_CLOEXEC | flags));
+    if (descriptor.number() >= 0) return descriptor;
+    require_descriptors(kWhat);
+    fail(0, errno);
 }
 
 Descriptor make_descriptor() {
-    Descriptor descriptor(memfd_create("patchbench-windows", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (descriptor.number() < 0) {
-        require_descriptors(kWhat);
-        fail(0, errno);
-    }
+    Descriptor descriptor = make_memory_file("patchbench-windows", MFD_ALLOW_SEALING);
     // A process that shrinks it would end the other one by SIGBUS.
     (void)fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK);
     return descriptor;
@@ -75,8 +72,7 @@ std::pair<Descriptor, Descriptor> make_sockets() {
 Descriptor make_model(const Weights& weights) {
     if (weights.card) return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));  // the process opens the file
     const std::string model = to_onnx(weights);
-    Descriptor file(memfd_create("patchbench-model", MFD_CLOEXEC));
-    if (file.number() < 0) require_descriptors("an engine's network");
+    Descriptor file = make_memory_file("patchbench-model", 0);
     if (!write_at(file.number(), 0, std::as_bytes(std::span(model))))
         throw OutOfMemory(std::string("engine: no memory for the network: ") + std::strerror(errno));
     return file;
@@ -118,7 +114,7 @@ SharedMemory::SharedMemory() : descriptor_(make_descriptor()) {}
 void SharedMemory::grow(size_t bytes) {
     if (bytes <= this->bytes()) return;
     if (bytes > static_cast<size_t>(std::numeric_limits<off_t>::max())) fail(bytes, ENOMEM);
-    require_free(bytes - this->bytes());
+    if (!device::fits_host_memory(bytes - this->bytes())) fail(bytes, ENOMEM);
     int error = 0;
     do error = posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(bytes));
     while (error == EINTR);

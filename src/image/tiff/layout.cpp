@@ -36,7 +36,8 @@ DType sample_type(TIFF* tiff, const RandomAccessFile& file) {
 /// The number of colour channels that the photometric interpretation gives.
 int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
     const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
-    const uint16_t photometric = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF);
+    constexpr uint16_t kNone = 0xFFFF;
+    const uint16_t photometric = short_tag(tiff, TIFFTAG_PHOTOMETRIC, kNone);
     const uint16_t planes = short_tag(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     switch (photometric) {
         case PHOTOMETRIC_MINISWHITE:
@@ -51,6 +52,9 @@ int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
                         "convert it to RGB");
         case PHOTOMETRIC_SEPARATED:
             file.refuse("it is a CMYK image", "convert it to RGB, with the printer's profile, first");
+        case kNone:
+            file.refuse("it does not say what its samples mean: it has no photometric interpretation",
+                        "write it as gray or RGB");
         default:
             file.refuse(fmt::format("its photometric interpretation ({}) is not supported", photometric),
                         "convert it to gray or RGB");

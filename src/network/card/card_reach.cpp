@@ -1,5 +1,6 @@
 #include "network/card/card_trials.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"
 
 #include <fmt/format.h>
@@ -43,6 +44,10 @@ class ReachSearch {
         }
         find_boxes();
         card().halo = std::max(halo, halo_of_boxes_);
+        if (wraps_around())
+            throw UsageError(
+                "what lies along one edge of a window changes the opposite edge, as circular padding and Fourier "
+                "transforms do: windows cannot give what the whole image gives; pad the input inside the network");
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
     }
@@ -168,6 +173,26 @@ class ReachSearch {
             return part(trials_.run(noise_window(card(), window), extent), extent, strip_core);
         };
         return trials_.difference(middle_of({.extent = extent}), middle_of(changed)) > kVisible;
+    }
+
+    /// Whether pixels along an edge of the window change what is farther from it than the halo.
+    [[nodiscard]] bool wraps_around() {
+        const Range all{0, edge_};
+        const int64_t beyond = kLeastFrame + *card().halo + alignment();  // px from the edge
+        if (beyond >= edge_) return false;
+        const Range first{0, kLeastFrame}, last{edge_ - kLeastFrame, edge_};
+        const auto changes = [&](const Rect& strip, const Rect& far) {
+            const auto is_changed = [&](int64_t y, int64_t x) {
+                return y >= strip.row && y < strip.row + strip.extent.h && x >= strip.column &&
+                       x < strip.column + strip.extent.w;
+            };
+            const TrialWindow window{.extent = {edge_, edge_}, .changed = is_changed};
+            const std::vector<float> output = trials_.run(noise_window(card(), window), window.extent);
+            return trials_.difference(part(plain_, window.extent, far), part(output, window.extent, far)) > kVisible;
+        };
+        const Range after{beyond, edge_}, before{0, edge_ - beyond};
+        return changes(rect_of(first, all), rect_of(after, all)) || changes(rect_of(last, all), rect_of(before, all)) ||
+               changes(rect_of(all, first), rect_of(all, after)) || changes(rect_of(all, last), rect_of(all, before));
     }
 
     /// Changes single pixels of the middle.

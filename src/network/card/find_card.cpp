@@ -67,6 +67,28 @@ void look_at_sigma(CardTrials& trials, int64_t base) {
         trials.found.remarks.emplace_back("the noise level changes nothing in its output");
 }
 
+/// A network whose noise level has a default takes windows without one, and comes first among the candidates.
+void look_for_level(CardTrials& trials, int64_t base, const std::vector<NetworkCard>& candidates) {
+    const NetworkCard found = trials.found.card;
+    const bool may_have_one = std::ranges::any_of(candidates, [&](const NetworkCard& each) {
+        return each.sigma == SigmaInput::input && each.channels == found.channels;
+    });
+    if (found.sigma != SigmaInput::none || !may_have_one) return;
+    const TrialWindow window{.extent = {base, base}, .sigma = kTrialSigma};
+    const std::vector<float> without = trials.run(noise_window(found, window), window.extent);
+    trials.found.card.sigma = SigmaInput::input;
+    double change = 0;
+    try {
+        change = trials.difference(without, trials.run(noise_window(trials.found.card, window), window.extent));
+    } catch (const UsageError&) {  // it takes one input only
+    }
+    trials.found.card = found;
+    if (change > kVisible)
+        trials.found.remarks.emplace_back(
+            "it takes a second input, too, which changes its output and is not given: where that is the noise level, "
+            "write sigma: input into its card");
+}
+
 /// Root mean square of output - scene, in [0,1] units, for samples of which white is `range`.
 double error_with_range(CardTrials& trials, int64_t base, double range) {
     NetworkCard card = trials.found.card;
@@ -94,10 +116,31 @@ FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow&
     check_repeatable(trials, base);
     trials.found.card.alignment = find_alignment(trials, base);
     look_at_sigma(trials, base);
+    look_for_level(trials, base, candidates);
     trials.found.card.range = range_of(trials, base);
     find_reach(trials, base);
     check(trials.found.card);
     return std::move(trials.found);
+}
+
+void look_at_batches(FoundCard& found, const TryWindow& try_window) {
+    CardTrials trials(try_window);
+    trials.found = found;
+    const int64_t base = find_base(trials, {found.card});
+    const Extent extent{base, base};
+    std::vector<float> both, apart;
+    for (const int64_t row : {int64_t{0}, base}) {
+        const std::vector<float> window = noise_window(found.card, {.extent = extent, .row = row});
+        const std::vector<float> output = trials.run(window, extent);
+        both.insert(both.end(), window.begin(), window.end());
+        apart.insert(apart.end(), output.begin(), output.end());
+    }
+    const TrialOutput together = try_window(found.card, both, {2, found.card.channels_in(), base, base});
+    if (!together.refusal.empty())
+        found.remarks.emplace_back("it does not take two windows in one call: run it with batch 1 (--batch 1)");
+    else if (trials.difference(apart, together.values) > kVisible)
+        found.remarks.emplace_back("two windows in one call change each other: run it with batch 1 (--batch 1)");
+    found.num_trials = trials.found.num_trials + 1;
 }
 
 NetworkCard card_of(const Graph& layers) {

@@ -35,9 +35,13 @@ struct FoundCard {
 /// distance from the middle of a window is replaced; the smallest distance without an effect on the middle is the halo.
 /// A network is unbounded when the frame of the largest window tried (512 px or a little more) has an effect, when
 /// pixels beyond the halo, up to 1000 px away, change the middle of a strip, or when shifted windows give shifted
-/// outputs for no shift of up to 64 px. Radius: one pixel is changed, in several places and phases, and the farthest
-/// output that changes counts. An effect is a change of more than 1e-5 of the range.
+/// outputs for no shift of up to 64 px. One whose windows' edges change the opposite edges is refused. Radius: one
+/// pixel is changed, in several places and phases, and the farthest output that changes counts. An effect is a change
+/// of more than 1e-5 of the range.
 [[nodiscard]] FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow& try_window);
+
+/// Remarks that a network must run one window a call, because it refuses two or mixes them.
+void look_at_batches(FoundCard& found, const TryWindow& try_window);
 
 /// The card of a network whose operations are known. All but its range follows from them. Throws UsageError for one
 /// that takes and gives no image, and for one that sees farther than any tiling can.

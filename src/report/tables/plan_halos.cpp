@@ -12,11 +12,6 @@ namespace pb::report {
 
 namespace {
 
-std::string rows_text(const plan::Point& point) {
-    const auto [least, most] = plan::slab_rows(point);
-    return least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
-}
-
 /// Returns "0-255, 256-511, 512-767, .., 7936-8191": the rows of the first ranks and of the last one.
 std::string owners_text(const plan::Point& point) {
     constexpr int kNamed = 4;
@@ -88,7 +83,7 @@ std::string exchanged_formula_of(const plan::Point& point, double weights) {
     return fmt::format(
         "    {}, halo exchanged, slabs of {} x {}: {:.1f} MiB of weights + {:.1f} MiB of maps with their border rows + "
         "{:.1f} MiB of the slab's input and output\n",
-        point.settings.network.name(), rows_text(point), plan::tile_grid(point).padded().w, weights / kMiB,
+        point.settings.network.name(), plan::slab_rows_text(point), plan::tile_grid(point).padded().w, weights / kMiB,
         static_cast<double>(maps) / kMiB, static_cast<double>(in_out) / kMiB);
 }
 

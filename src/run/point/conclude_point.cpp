@@ -59,7 +59,7 @@ record::Quality measure_quality(const Slab& output, ImageSource& source) {
     const auto psnr_to_clean = [&](const image::Image& image) {
         return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
     };
-    const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= 11;
+    const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= image::kSsimWindow;
     const double none = std::numeric_limits<double>::quiet_NaN();
     return {psnr_to_clean(noisy), psnr_to_clean(denoised), has_ssim ? image::ssim(noisy.view(), clean.view()) : none,
             has_ssim ? image::ssim(denoised.view(), clean.view()) : none};
