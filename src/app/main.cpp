@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -37,13 +36,20 @@ std::vector<std::string> known_words(const CLI::App& app, const std::string& wor
     return known;
 }
 
-/// Suggests what the user meant by words that CLI11 does not expect; empty without a suggestion.
-std::string hint_for(const CLI::App& app, int argc, char** argv) {
+/// The words that CLI11 does not expect, in the order in which they were given; CLI11 does not keep it.
+std::vector<std::string> unexpected_words(const CLI::App& app, const Arguments& arguments) {
     const std::vector<std::string> unexpected = app.remaining(true);
-    for (int i = 1; i < argc; ++i) {  // CLI11 does not keep the order of the words
-        const std::string word(argv[i], std::strcspn(argv[i], "="));
-        const bool is_value = std::strchr(argv[i], '=') != nullptr && !word.starts_with('-');
-        if (std::find(unexpected.begin(), unexpected.end(), argv[i]) == unexpected.end()) continue;
+    std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);
+    std::erase_if(words,
+                  [&](const std::string& word) { return std::ranges::find(unexpected, word) == unexpected.end(); });
+    return words;
+}
+
+/// Suggests what the user meant by words that CLI11 does not expect; empty without a suggestion.
+std::string hint_for(const CLI::App& app, const std::vector<std::string>& unexpected) {
+    for (const std::string& text : unexpected) {
+        const std::string word = text.substr(0, text.find('='));
+        const bool is_value = word.size() < text.size() && !word.starts_with('-');
         if (is_value) return "each key=value needs an option of its own: --set a=1 --set b=2";
         const std::string nearest = nearest_word(word, known_words(app, word));
         if (!nearest.empty()) return fmt::format("'{}': did you mean '{}'?", word, nearest);
@@ -57,12 +63,17 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
     const int code = is_asked_for ? 0 : static_cast<int>(ExitCode::usage);
     if (!is_first_process()) return code;
     std::ostringstream asked, wrong;
-    (void)app.exit(error, asked, wrong);
+    const std::vector<std::string> unexpected = unexpected_words(app, arguments);
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && unexpected.size() > 1)
+        wrong << fmt::format("The following arguments were not expected: {}\nRun with --help for more information.\n",
+                             fmt::join(unexpected, " "));
+    else
+        (void)app.exit(error, asked, wrong);
     const bool is_help = error.get_name() == "CallForHelp";  // the other text is the glossary, which is Markdown
     fmt::print("{}", is_help ? report::folded(asked.str(), prose_width(stdout)) : asked.str());
     print_folded(stderr, wrong.str());
     if (is_asked_for) return flush_standard_output() ? code : static_cast<int>(ExitCode::failed);
-    const std::string hint = hint_for(app, arguments.argc, arguments.argv);
+    const std::string hint = hint_for(app, unexpected);
     if (!hint.empty()) print_error(hint);
     return code;
 }

@@ -186,6 +186,12 @@ TEST_F(YamlFile, WhatIsWrongInTheFileIsRefusedEvenIfAnOverrideReplacesIt) {
     EXPECT_THAT(refusal("groups: [{patch: 0}]\n", {"patch=8"}), StartsWith(":1:18: patch = 0: "));
 }
 
+TEST_F(YamlFile, WrongIndentationIsSaidSo) {
+    for (const char* text :
+         {"image:\n  path: a.png\n patch: 64\n", "patch: 64\n  batch: 2\n", "image:\n\tpath: a.png\n"})
+        EXPECT_THAT(refusal(text), HasSubstr("same column")) << text;
+}
+
 TEST_F(YamlFile, UnreadableFilesAreNamed) {
     EXPECT_THAT(usage_error([&] { (void)load_config(folder_ / "none.yaml", {}); }), HasSubstr("none.yaml: "));
     EXPECT_THAT(usage_error([&] { (void)load_config(folder_, {}); }), HasSubstr(folder_.string()));

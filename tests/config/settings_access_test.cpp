@@ -26,6 +26,14 @@ void set_any_key(const SettingHelp& help, const std::string& text) {
         set_by_key(point, help.key, text);
 }
 
+TEST(UnknownKey, OneThatIsKnownElsewhereIsSaidSo) {
+    using testing::HasSubstr;
+    EXPECT_THAT(unknown_key("image.patch"), HasSubstr("'patch' stands by itself, not below 'image'"));
+    EXPECT_THAT(unknown_key("patch 64"), HasSubstr("a ':' is missing after 'patch'"));
+    EXPECT_THAT(unknown_key("image.pathc"), HasSubstr("did you mean 'image.path'?"));
+    EXPECT_THAT(unknown_key("pathc 64"), testing::Not(HasSubstr("is missing")));
+}
+
 TEST(Settings, ListEveryKeyThatAStudyMayHaveOnce) {
     std::vector<std::string> listed;
     for (const auto& each : all_settings()) listed.push_back(each.key);

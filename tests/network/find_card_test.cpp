@@ -81,6 +81,16 @@ TEST(FindCard, ANetworkThatWrapsAroundIsRefused) {
         EXPECT_THAT(refusal(down, right), HasSubstr("opposite edge")) << down << ", " << right;
 }
 
+/// Its first tap lies beyond the smallest windows that are tried, whose middle nothing else reaches.
+TEST(FindCard, AFilterWithAFarHoleIsBounded) {
+    constexpr int64_t kReach = 92;
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+        return 0.5 * in(c, y, x) + 0.25 * in(c, y - kReach, x) + 0.25 * in(c, y, x + kReach);
+    });
+    EXPECT_EQ(found.card.halo, kReach);
+    EXPECT_EQ(found.card.radius, kReach);
+}
+
 /// The value of the given rank among those within `reach`.
 double ranked(const Window& in, int64_t reach, double rank, int64_t y, int64_t x) {
     std::vector<double> taps;

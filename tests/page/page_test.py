@@ -240,6 +240,22 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browser.evaluate(seen), said)
         self.assertEqual(self.browser.complaints(), [])
 
+    def test_a_page_says_when_its_study_was_resumed(self):
+        """Its points are then of several launches, with loads of their own."""
+        resumed = FOLDER / 'resumed' / 'results.jsonl'
+        resumed.parent.mkdir(exist_ok=True)
+        lines = (FOLDER / 'gpu' / 'results.jsonl').read_text().splitlines(keepends=True)
+        environment = json.loads(lines[0])['environment']
+        later = {**environment, 'started_at': '2031-02-03T04:05:06Z', 'command_line': 'patchbench run again.yaml --resume'}
+        place = next(i for i, line in enumerate(lines) if '"type":"point"' in line) + 1
+        lines.insert(place, json.dumps({'type': 'resume', 'environment': later}, separators=(',', ':')) + '\n')
+        resumed.write_text(''.join(lines))
+        subprocess.run([PROGRAM, 'report', resumed], check=True, capture_output=True, timeout=60)
+        self.browser.open((resumed.parent / 'report.html').as_uri())
+        self.assertIn('resumed at 2031-02-03 04:05:06 UTC', self.browser.evaluate('document.body.textContent'))
+        self.assertIn('patchbench run again.yaml --resume', self.browser.evaluate('document.body.textContent'))
+        self.assertEqual(self.browser.complaints(), [])
+
     def test_another_point_can_be_chosen(self):
         self.open('tiny')
         for section in ('timeline', 'layers', 'seams', 'telemetry'):

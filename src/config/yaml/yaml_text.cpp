@@ -83,7 +83,10 @@ YAML::Node YamlText::parse(const std::string& text) const {
     } catch (const YAML::DeepRecursion& error) {
         fail(error.mark, "nested too deeply");
     } catch (const YAML::Exception& error) {
-        fail(error.mark, "not valid YAML: " + error.msg);
+        const bool may_be_indented = error.msg == "illegal map value" || error.msg == "end of map not found";
+        fail(error.mark,
+             "not valid YAML: " + error.msg +
+                 (may_be_indented ? ": keys of one group begin in the same column, after blanks, not tabs" : ""));
     }
 }
 

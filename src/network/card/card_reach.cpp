@@ -26,24 +26,20 @@ class ReachSearch {
 
     /// Returns why the network is unbounded; nothing where it is bounded.
     std::optional<std::string> run() {
-        if (!find_bounded_window())
+        if (!find_bounded_window(0))
             return "any pixel of a window can change its middle: global statistics or attention";
         if (!find_period())
             return fmt::format("its output depends on where a pixel lies in the window, with no period of up to {} px",
                                kLargestPeriod);
-        widen();
-        const int64_t most = std::max<int64_t>(1, middle().begin / alignment()) * alignment();
-        int64_t halo = least_without_effect(-alignment(), most,
-                                            [&](int64_t distance) { return influence_beyond(distance) > kVisible; });
-        if (sees_beyond(halo)) {  // strips have more pixels of a kind that few show
-            if (halo == most || sees_beyond(most))
-                return fmt::format(
-                    "pixels beyond the windows of {} px that showed a halo of {} px change the middle of longer ones",
-                    edge_, halo);
-            halo = least_without_effect(halo, most, [&](int64_t distance) { return sees_beyond(distance); });
-        }
+        std::optional<int64_t> halo;
+        do {
+            widen();
+            halo = find_halo();
+        } while (!halo && find_bounded_window(edge_));
+        if (!halo)
+            return fmt::format("pixels beyond the middle of windows of {} px change the middle of longer ones", edge_);
         find_boxes();
-        card().halo = std::max(halo, halo_of_boxes_);
+        card().halo = std::max(*halo, halo_of_boxes_);
         if (wraps_around())
             throw UsageError(
                 "what lies along one edge of a window changes the opposite edge, as circular padding and Fourier "
@@ -96,10 +92,22 @@ class ReachSearch {
         return values;
     }
 
-    /// A window whose frame does not change its middle.
-    bool find_bounded_window() {
+    /// The least distance beyond which nothing changes the middle; none where pixels outside of the window do.
+    [[nodiscard]] std::optional<int64_t> find_halo() {
+        const int64_t most = std::max<int64_t>(1, middle().begin / alignment()) * alignment();
+        const int64_t halo = least_without_effect(
+            -alignment(), most, [&](int64_t distance) { return influence_beyond(distance) > kVisible; });
+        if (!sees_beyond(halo)) return halo;
+        if (halo == most || sees_beyond(most)) return std::nullopt;
+        // Strips have more pixels of a kind that few show.
+        return least_without_effect(halo, most, [&](int64_t distance) { return sees_beyond(distance); });
+    }
+
+    /// A window of more than `smaller` px whose frame does not change its middle.
+    bool find_bounded_window(int64_t smaller) {
         for (const int64_t least : kReachEdges) {
             const int64_t edge = base_ + round_up(std::max<int64_t>(0, least - base_), alignment());
+            if (edge <= smaller) continue;
             if (least > kReachEdges.front() && !trials_.accepts({edge, edge})) return false;  // it may lack memory
             set_edge(edge);
             if (influence_beyond(middle().begin - std::max(kLeastFrame, alignment())) <= kVisible) return true;

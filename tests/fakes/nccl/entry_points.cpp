@@ -29,8 +29,8 @@ Group group;
 /// The trouble of this call, if it is the one that was chosen.
 Trouble meet(std::string_view call) {
     if (current.trouble == Trouble::none || call != current.call || --calls_left != 0) return Trouble::none;
-    while (current.trouble == Trouble::never_returns) pause();
-    if (current.trouble == Trouble::stops) (void)std::raise(SIGSTOP);
+    if (current.trouble == Trouble::stops) (void)std::raise(SIGSTOP);  // mpirun sends SIGCONT before it ends a job
+    while (current.trouble == Trouble::never_returns || current.trouble == Trouble::stops) pause();
     if (current.trouble == Trouble::dies) (void)std::raise(SIGKILL);
     return current.trouble;
 }

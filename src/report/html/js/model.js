@@ -93,6 +93,7 @@ pb.fileOf = ({id, name, summary, lines}, protocolKeys) => {
     id,
     name,
     study: lines.find(line => line.type === 'study') ?? null,
+    resumed: lines.filter(line => line.type === 'resume').map(line => line.environment),
     summary,
     figures: new Map(summary.points.map(figures => [figures.point, figures])),
     end: lines.findLast(line => line.type === 'end') ?? null

@@ -48,7 +48,9 @@ pb.meaningOf = (word, file) => {
 
 pb.verdictCard = file => {
   const verdict = pb.verdictOf(file);
-  const started = (file.study?.environment?.started_at ?? '').replace('T', ' ').replace('Z', ' UTC');
+  const times = [file.study?.environment, ...file.resumed].map(
+      environment => (environment?.started_at ?? '').replace('T', ' ').replace('Z', ' UTC'));
+  const started = times.join(', resumed at ');
   return pb.el(
       'div', {class: `verdict ${verdict.kind}`},
       pb.el('p', {}, pb.el('strong', {class: 'word'}, verdict.word), ' ', pb.meaningOf(verdict.word, file)),

@@ -58,6 +58,7 @@ pb.environmentRows = file => {
       environment.libraries.map(library => `${library.name} ${library.loaded ?? `${library.header} (header only)`}`);
   return [
     ['command', environment.command_line], ['started', environment.started_at],
+    ...file.resumed.map(later => ['resumed', `${later.started_at}: ${later.command_line}`]),
     [
       'patchbench',
       `${environment.version}, git ${environment.git_sha}${environment.git_dirty ? ' with local changes' : ''}, ${
