@@ -316,9 +316,14 @@ TEST(Recognise, RefusesASequentialThatLacksATensor) {
             if (key.ends_with("num_batches_tracked")) continue;
             StateDict tensors = whole;
             tensors.erase(key);
-            EXPECT_NE(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }), "") << key;
+            EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }), HasSubstr("small.pth"))
+                << key;
         }
     }
+    StateDict shorter = sequential(raw, {"net.", true, true, true, false});
+    shorter.erase("net.4.weight");
+    shorter.erase("net.4.bias");
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(shorter, "small.pth"); }), HasSubstr("small.pth"));
 }
 
 TEST(Recognise, RefusesTheNetworkOfAGradientStepDenoiser) {
