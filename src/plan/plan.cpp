@@ -211,24 +211,18 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
         point.notes.emplace_back("timed.* has no effect: the engine is not timed");
 }
 
-/// Of the smallest GPU of the launch, in MiB; 0: unknown, or the point computes on the CPU.
+/// The memory of the smallest GPU of the launch in MiB; 0 when it is unknown or the point computes on the CPU.
 double device_mib(const Point& point, const Topology& topology) {
     if (point.device != DeviceKind::cuda) return 0;
     const auto least = std::ranges::min_element(topology.ranks, {}, &RankPlace::memory_bytes);
     return static_cast<double>(least->memory_bytes) / kMiB;
 }
 
-/// Predicted, in MiB; 0 where nothing is.
-double peak_or_zero(const Point& point) {
-    const std::optional<Prediction> prediction = predict(point);
-    return prediction ? prediction->peak_mib : 0;
-}
-
 /// It is run all the same: a prediction can be wrong.
 void note_beyond_limit(Point& point, const Topology& topology) {
     const auto limit = static_cast<double>(point.settings.memory_limit_mib);
     const double device = device_mib(point, topology);
-    const double peak = limit > 0 || device > 0 ? peak_or_zero(point) : 0;
+    const double peak = limit > 0 || device > 0 ? predict(point).value_or(Prediction{}).peak_mib : 0;
     const auto note = [&](const std::string& what) {
         point.notes.push_back(fmt::format("a rank is predicted to take {:.0f} MiB, {}", peak, what));
     };

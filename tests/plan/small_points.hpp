@@ -12,11 +12,8 @@ inline plan::SourceFacts no_file(const config::ImageSettings& image) {
 
 inline plan::Topology cuda_topology(int num_ranks) {
     plan::Topology topology = plan::make_local_topology(num_ranks);
-    for (plan::RankPlace& place : topology.ranks) {
-        place.device = {DeviceKind::cuda, place.rank};
-        place.device_name = "Test GPU";
-        place.device_uuid = "GPU-" + std::to_string(place.rank);
-    }
+    plan::give_gpus(topology, 0);
+    for (plan::RankPlace& place : topology.ranks) place.device_name = "Test GPU";
     return topology;
 }
 

@@ -56,9 +56,8 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
         line +=
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
     std::vector<std::string> all = notes;
-    for (const std::string& note :
-         {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, point.halo_note, seam_note(trace)})
-        all.push_back(note);
+    all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, point.halo_note,
+                           seam_note(trace)});
     for (const std::string& note : all)
         if (!note.empty()) line += "; note: " + note;
     if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;

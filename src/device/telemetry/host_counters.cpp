@@ -46,8 +46,8 @@ std::optional<double> pressure_of(const std::filesystem::path& file) {
     return microseconds / 1e6;
 }
 
-/// Of the first of this process's processors: a reading can take the kernel milliseconds a core, and few are enough to
-/// see that clocks change.
+/// The mean of the first processors that this process may run on. A reading can take the kernel milliseconds a core,
+/// and few are enough to see that clocks change.
 std::optional<double> clock_of(const std::filesystem::path& cpus) {
     constexpr size_t kMost = 4;
     double khz = 0;
