@@ -18,14 +18,13 @@ namespace {
 std::string text_of(const Shape& s) { return fmt::format("{} x {} x {} x {}", s.n, s.c, s.h, s.w); }
 
 void check_view(const ExpectedViews& expected, const BatchView& view, int64_t channels, const std::string& which) {
-    const int64_t alignment = expected.alignment;
     const auto& s = view.shape;
     const std::string where = "engine: the " + which + " of " + std::string(name_of(expected.kind)) + ", " + text_of(s);
     require(view.pointer != nullptr, where + ", is nowhere");
     require(s.n > 0 && s.h > 0 && s.w > 0, where + ", is empty");
     require(s.c == channels, fmt::format("{}, should have {} channels", where, channels));
-    require(s.h % alignment == 0 && s.w % alignment == 0,
-            fmt::format("{}, should have extents that are multiples of {}", where, alignment));
+    require(s.h % expected.step == 0 && s.w % expected.step == 0,
+            fmt::format("{}, should have extents that are multiples of {}", where, expected.step));
     require(view.dtype == expected.dtype, where + ", should be " + std::string(name_of(expected.dtype)));
     require(view.layout == expected.layout, where + ", should be " + std::string(name_of(expected.layout)));
     require(view.device == expected.device, where + ", is on another device than the network");
@@ -87,13 +86,13 @@ ExpectedViews expected_views(const Weights& weights, const EngineOptions& option
         return with_options({.kind = weights.kind(),
                              .channels_in = card->channels_in(),
                              .channels_out = card->channels,
-                             .alignment = card->alignment,
+                             .step = card->extent_step(),
                              .widest_map = 1});
     const network::Graph graph = weights.graph();
     return with_options({.kind = weights.kind(),
                          .channels_in = graph.channels_in(),
                          .channels_out = graph.channels_out(),
-                         .alignment = network::alignment_of(graph),
+                         .step = network::alignment_of(graph),
                          .widest_map = static_cast<int64_t>(network::widest_map_of(graph))});
 }
 

@@ -16,7 +16,7 @@ struct ExpectedViews {
     network::NetworkKind kind;
     int64_t channels_in;
     int64_t channels_out;
-    int64_t alignment;   // extents are multiples of it
+    int64_t step;        // extents are multiples of it
     int64_t widest_map;  // in values per pixel
     DType dtype{};
     Layout layout{};

@@ -46,9 +46,13 @@ std::string distance_text(const std::optional<int64_t>& pixels) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> values_of(const NetworkCard& card) {
-    return {{"channels", std::to_string(card.channels)}, {"sigma", std::string(name_of(card.sigma))},
-            {"range", fmt::format("{}", card.range)},    {"alignment", std::to_string(card.alignment)},
-            {"radius", distance_text(card.radius)},      {"halo", distance_text(card.halo)}};
+    std::vector<std::pair<std::string, std::string>> values{
+        {"channels", std::to_string(card.channels)}, {"sigma", std::string(name_of(card.sigma))},
+        {"range", fmt::format("{}", card.range)},    {"alignment", std::to_string(card.alignment)},
+        {"radius", distance_text(card.radius)},      {"halo", distance_text(card.halo)}};
+    if (card.step) values.emplace_back("step", std::to_string(*card.step));
+    if (card.batch) values.emplace_back("batch", std::to_string(*card.batch));
+    return values;
 }
 
 void set_value(NetworkCard& card, std::string_view name, std::string_view text) {
@@ -60,18 +64,25 @@ void set_value(NetworkCard& card, std::string_view name, std::string_view text) 
         card.range = parse_range(name, text);
     else if (name == "alignment")
         card.alignment = parse_pixels(name, text, 1);
+    else if (name == "step")
+        card.step = parse_pixels(name, text, 1);
+    else if (name == "batch")
+        card.batch = parse_pixels(name, text, 1);
     else if (name == "radius")
         card.radius = parse_distance(name, text);
     else if (name == "halo")
         card.halo = parse_distance(name, text);
     else
-        throw UsageError(
-            fmt::format("unknown key '{}'; known are channels, sigma, range, alignment, radius, halo", name));
+        throw UsageError(fmt::format(
+            "unknown key '{}'; known are channels, sigma, range, alignment, radius, halo, step, batch", name));
 }
 
 void check(const NetworkCard& card) {
     if (card.channels != 1 && card.channels != 3)
         throw UsageError(fmt::format("channels: {}: an image has 1 or 3", card.channels));
+    if (card.alignment % card.extent_step() != 0)
+        throw UsageError(
+            fmt::format("alignment: {} is no multiple of the step, {}", card.alignment, card.extent_step()));
     if (card.radius.has_value() != card.halo.has_value())
         throw UsageError("radius and halo: both are numbers, or both are unbounded");
     if (card.halo && *card.halo % card.alignment != 0)

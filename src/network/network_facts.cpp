@@ -11,8 +11,10 @@ namespace pb::network {
 namespace {
 
 NetworkFacts facts_of(NetworkKind kind, const Graph& graph) {
+    const int64_t alignment = alignment_of(graph);
     return {.kind = kind,
-            .alignment = alignment_of(graph),
+            .alignment = alignment,
+            .step = alignment,
             .receptive_radius = receptive_radius_of(graph),
             .exact_halo = exact_halo_of(graph),
             .takes_sigma = takes_sigma(graph),
@@ -29,9 +31,11 @@ NetworkFacts facts_of(const NetworkCard& card) {
     if (card.layers) return facts_of(kBroughtKind, *card.layers);
     return {.kind = kBroughtKind,
             .alignment = card.alignment,
+            .step = card.extent_step(),
             .receptive_radius = card.radius.value_or(0),
             .exact_halo = card.halo.value_or(0),
             .is_bounded = card.halo.has_value(),
+            .most_windows = card.batch,
             .takes_sigma = card.sigma != SigmaInput::none,
             .widest_map = 1};
 }

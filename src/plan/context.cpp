@@ -40,7 +40,7 @@ ContextWay tiles_way(const Point& open, int64_t halo) {
     Point point = open;
     point.halo = halo;
     const config::BatchSetting& batch = point.settings.batch;
-    point.batch = effective_batch(batch.is_open() ? 1 : batch.count, tile_grid(point).num_windows(), point.num_ranks);
+    point.batch = effective_batch(point, batch.is_open() ? 1 : batch.count);
     return weigh(std::move(point));
 }
 
@@ -144,8 +144,7 @@ bool is_weighed(const Point& point) {
     const bool is_native = settings.engine == EngineKind::native && point.device == DeviceKind::cpu;
     const bool is_torch = is_torch_in_rows(point) && point.device == DeviceKind::cpu;  // whose costs are measured
     if (!(is_native || is_torch) || !point.refusal.empty()) return false;
-    const TileGrid patches(point.source.extent, {settings.patch, 0, point.facts().alignment});
-    return patches.num_patches() > 1;
+    return patch_grid(point, 0).num_patches() > 1;
 }
 
 std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo) {

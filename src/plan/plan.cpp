@@ -104,7 +104,7 @@ void settle_tiles(Point& point) {
     if (is_exchanged(point)) settle_exchanged(point);
     if (halo.kind == config::HaloSetting::Kind::pixels) settle_halo(point, halo.pixels);
     // The patch must be legal even while the halo is open.
-    if (!point.halo) (void)TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
+    if (!point.halo) (void)patch_grid(point, 0);
 }
 
 /// Refuses what the engine `timed` cannot do, and adds the notes that a reader of its points needs.
@@ -149,7 +149,7 @@ void check_brought(const Point& point) {
 /// A network whose layers are not known may pad by itself, and in another way.
 void note_extension(Point& point) {
     const Extent image = point.source.extent;
-    const int64_t multiple = point.facts().alignment;
+    const int64_t multiple = point.facts().step;
     const Extent extended{round_up(image.h, multiple), round_up(image.w, multiple)};
     if (point.settings.network.has_layers() || extended == image) return;
     point.edge_note = fmt::format(

@@ -133,6 +133,9 @@ void note_work(Point& point);
 /// The tile grid of a tiles point. Requires that its halo is settled.
 [[nodiscard]] TileGrid tile_grid(const Point& point);
 
+/// The grid of its patches, each with this halo.
+[[nodiscard]] TileGrid patch_grid(const Point& point, int64_t halo);
+
 /// Windows of `rank` (its number among the ranks of the point); empty for other ranks. With `schedule: dynamic` all
 /// windows, from which the rank takes batches until none is left.
 [[nodiscard]] Range windows_of_rank(const Point& point, const TileGrid& grid, int rank);
@@ -140,8 +143,8 @@ void note_work(Point& point);
 /// Cuts `windows` into batches: ranges [begin, end) of window indices; the last may be shorter.
 [[nodiscard]] std::vector<Range> cut_batches(Range windows, int64_t batch);
 
-/// The batch that can run: at most the largest share of a rank.
-[[nodiscard]] int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks);
+/// The batch that can run: at most the largest share of a rank, and what the network takes. Requires the halo.
+[[nodiscard]] int64_t effective_batch(const Point& point, int64_t asked);
 
 /// Whether devices are simulated (engine `timed`): no network runs, and the times are not those of a network.
 [[nodiscard]] inline bool is_simulated(const Point& point) { return point.settings.engine == EngineKind::timed; }

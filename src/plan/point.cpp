@@ -45,12 +45,15 @@ void note_grid(Point& point, const TileGrid& grid) {
                               " px has 2^31 or more elements in the widest layer: status index_limit");
 }
 
+TileSpec bands_of(const Point& point) {
+    return {.patch = band_rows(point), .alignment = point.facts().alignment, .full_width = true};
+}
+
 TileGrid strip_grid(const Point& point) {
-    const TileSpec bands{band_rows(point), 0, point.facts().alignment, true};
     std::vector<AxisTile> columns;
     for (const auto& [window, core] : strips_of(point))
         columns.push_back({window.begin, {core.begin, std::min(core.end, point.source.extent.w)}});
-    return {point.source.extent, bands, std::move(columns), *point.strip_columns};
+    return {point.source.extent, bands_of(point), std::move(columns), *point.strip_columns};
 }
 
 uint64_t fnv1a(const std::string& text) {
@@ -89,9 +92,12 @@ void settle_halo(Point& point, int64_t halo) {
 
 void settle_batch(Point& point, int64_t asked) {
     if (asked < 1) throw UsageError(fmt::format("batch = {}: must be at least 1", asked));
-    point.batch = effective_batch(asked, tile_grid(point).num_windows(), point.num_ranks);
-    if (*point.batch < asked)
-        point.notes.push_back(fmt::format("batch {} instead of {}: no rank has more windows", *point.batch, asked));
+    point.batch = effective_batch(point, asked);
+    if (*point.batch == asked) return;
+    const bool is_networks = point.facts().most_windows == *point.batch;
+    point.notes.push_back(fmt::format(
+        "batch {} instead of {}: {}", *point.batch, asked,
+        is_networks ? point.settings.network.file + " takes no more windows in one call" : "no rank has more windows"));
 }
 
 Rect crop_of(const config::ImageSettings& image, Extent whole) {
@@ -134,10 +140,15 @@ std::string key_of(const Point& point) {
 TileGrid tile_grid(const Point& point) {
     require(point.settings.workload == config::Workload::tiles, "a whole-image point has no tile grid");
     require(point.halo.has_value(), "the halo of the point is still open");
-    const int64_t alignment = point.facts().alignment;
     if (is_carried(point) && point.strip_columns) return strip_grid(point);
-    if (is_in_bands(point)) return {point.source.extent, {band_rows(point), 0, alignment, true}};
-    return {point.source.extent, {point.settings.patch, *point.halo, alignment}};
+    if (is_in_bands(point)) return {point.source.extent, bands_of(point)};
+    return patch_grid(point, *point.halo);
+}
+
+TileGrid patch_grid(const Point& point, int64_t halo) {
+    const network::NetworkFacts& facts = point.facts();
+    return {point.source.extent,
+            {.patch = point.settings.patch, .halo = halo, .alignment = facts.alignment, .step = facts.step}};
 }
 
 Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {
@@ -160,8 +171,10 @@ std::vector<Range> cut_batches(Range windows, int64_t batch) {
     return batches;
 }
 
-int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks) {
-    return std::max<int64_t>(1, std::min(asked, ceil_div(num_windows, num_ranks)));
+int64_t effective_batch(const Point& point, int64_t asked) {
+    const int64_t largest_share = ceil_div(tile_grid(point).num_windows(), int64_t{point.num_ranks});
+    const int64_t taken = point.facts().most_windows.value_or(asked);
+    return std::max<int64_t>(1, std::min({asked, largest_share, taken}));
 }
 
 std::string engine_part(const Point& point) {

@@ -35,6 +35,7 @@ void check_multiple(const char* key, int64_t value, int64_t alignment, int64_t s
 
 void check_spec(Extent image, const TileSpec& spec) {
     require(spec.alignment >= 1, "alignment of a tile grid must be at least 1");
+    require(spec.alignment % spec.step.value_or(1) == 0, "the alignment of a tile grid is no multiple of its step");
     check_multiple("patch", spec.patch, spec.alignment, spec.alignment);
     check_multiple("halo", spec.halo, spec.alignment, 0);
     const int64_t longest = std::max(image.h, image.w);
@@ -72,9 +73,13 @@ const AxisTile& at(const std::vector<AxisTile>& tiles, int64_t index) { return t
 
 TileGrid::TileGrid(Extent image, const TileSpec& spec) : image_(image), spec_(spec) {
     check_spec(image, spec);
-    padded_ = {round_up(image.h, spec.alignment), round_up(image.w, spec.alignment)};
+    const int64_t step = spec.step.value_or(spec.alignment);
+    padded_ = {round_up(image.h, step), round_up(image.w, step)};
     patch_ = {spec.patch, spec.full_width ? padded_.w : spec.patch};
-    window_ = {std::min(patch_.h + 2 * spec.halo, padded_.h), std::min(patch_.w + 2 * spec.halo, padded_.w)};
+    const auto window_edge = [&](int64_t patch, int64_t padded) {
+        return std::min(patch + 2 * spec.halo + padded % spec.alignment, padded);
+    };
+    window_ = {window_edge(patch_.h, padded_.h), window_edge(patch_.w, padded_.w)};
     rows_ = axis_tiles(image.h, padded_.h, window_.h, patch_.h, spec.halo);
     columns_ = axis_tiles(image.w, padded_.w, window_.w, patch_.w, spec.halo);
 }

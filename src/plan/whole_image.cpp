@@ -56,7 +56,7 @@ std::vector<Tile> drunet_calls(Extent extent, int64_t alignment) {
 std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, extent.w); }
 
 [[noreturn]] void refuse(Extent extent, const network::NetworkFacts& facts) {
-    const int64_t a = facts.alignment;
+    const int64_t a = facts.step;
     const Extent below{std::max(a, extent.h / a * a), std::max(a, extent.w / a * a)};
     const Extent above{round_up(extent.h, a), round_up(extent.w, a)};
     throw Refused(
@@ -71,11 +71,11 @@ std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, exten
 
 std::vector<Tile> whole_image_calls(const network::NetworkFacts& facts, Extent extent, OddShape rule) {
     if (extent.h < 1 || extent.w < 1) throw UsageError("image of " + text_of(extent) + " px: there is nothing to run");
-    if (rule == OddShape::error && !is_aligned(extent, facts.alignment)) refuse(extent, facts);
+    if (rule == OddShape::error && !is_aligned(extent, facts.step)) refuse(extent, facts);
     const bool can_split =
         facts.kind == network::kind_of<network::DrunetShape>() && kSmallModulo % facts.alignment == 0;
     if (rule == OddShape::split && can_split) return drunet_calls(extent, facts.alignment);
-    return one_call(extent, facts.alignment);
+    return one_call(extent, facts.step);
 }
 
 }  // namespace pb::plan

@@ -292,6 +292,35 @@ class BroughtTest(program.ProgramTest):
                 other = 'torch' if file.endswith('dilated.pt2') else 'pytorch itself'
                 self.assertIn(f'against {other}, ', self.notes_of(point))
 
+    def test_a_network_that_pads_by_itself_gives_what_it_gives_for_the_whole_image(self):
+        """The reference is the network's own call; 90 and 107 are no multiples of its windows of 8 pixels."""
+        whole = ('import sys, numpy, torch; sys.path[:0] = sys.argv[1:2]; import make_networks\n'
+                 'image = numpy.random.default_rng(1).random((90, 107, 3), numpy.float32); numpy.save(sys.argv[2], image)\n'
+                 'tensor = torch.from_numpy(image).permute(2, 0, 1)[None]\n'
+                 'with torch.no_grad(): denoised = make_networks.brought("padded")(tensor)[0].permute(1, 2, 0)\n'
+                 'numpy.save(sys.argv[3], denoised.numpy())')
+        compare = ('import sys, numpy; made, expected = map(numpy.load, sys.argv[1:]); assert made.shape == expected.shape\n'
+                   'print(numpy.abs(made - expected).max())')
+        python = [ENGINES / 'pytorch' / 'bin' / 'python', '-c']
+        image, expected, made = (self.folder / f'{name}.npy' for name in ('image', 'expected', 'made'))
+        subprocess.run([*python, whole, MAKER.parent, image, expected], check=True, timeout=100)
+        result = program.run('denoise', image, made, '--network', self.networks / 'padded.py', '--trust-model', '--patch', 24,
+                             '--halo', 'exact', '--device', 'cpu', timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertIn('alignment 8, radius 9, halo 16, step 1', result.stderr)
+        self.assertNotIn('is extended', result.stderr + result.stdout)
+        largest = subprocess.run([*python, compare, made, expected], check=True, timeout=100, stdout=subprocess.PIPE).stdout
+        self.assertLess(float(largest), 1e-5)
+
+    def test_windows_that_change_each_other_get_a_call_each(self):
+        files = self.files(['mixed'], 'py')
+        result, (point,) = self.run_study(self.study_of('pytorch', (files, 'batch: 4')), '--trust-model')
+        self.assertIn('two windows in one call change each other', result.stderr)
+        self.assertIn('halo 6, batch 1', result.stderr)
+        self.assert_seamless(point)
+        self.assertEqual(point['point']['batch'], 1)
+        self.assertIn('takes no more windows in one call', self.notes_of(point))
+
     def run_in_torch(self, name, more, *options, ranks=0):
         return self.run_study(f'network: {self.networks / name}\nengine: torch\n{more}', '--trust-model', *options,
                               ranks=ranks)

@@ -3,6 +3,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -204,7 +205,8 @@ TEST(FindCard, WindowsThatOverlap) {
         return mean_of(in, c, 8, y, x) + mean_of(in, c, 8, y + 8, x + 8);
     };
     for (const int64_t step : {1, 4, 8})
-        EXPECT_EQ(to_text(find(network, step).card), "channels 1, sigma none, range 1, alignment 8, radius 15, halo 8")
+        EXPECT_EQ(to_text(find(network, step).card), "channels 1, sigma none, range 1, alignment 8, radius 15, halo 8" +
+                                                         (step < 8 ? fmt::format(", step {}", step) : ""))
             << "where extents are multiples of " << step;
 }
 
@@ -213,7 +215,7 @@ TEST(FindCard, CheckerboardInside) {
     const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
         return 0.5 * in(c, y, x) + ((y - x) % 2 == 0 ? 0.25 * in(c, y, x + 1) : 0);
     });
-    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 2, radius 1, halo 2");
+    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 2, radius 1, halo 2, step 1");
 }
 
 /// Where one block holds the maximum of two, a shift shows nothing in many of its pixels. Columns or rows alone: a
@@ -244,6 +246,26 @@ TEST(FindCard, GlobalMeanIsUnbounded) {
     EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("unbounded"), HasSubstr("global"))));
 }
 
+/// Attention within blocks of `period` px, and a mean over the window.
+TEST(FindCard, ThePeriodOfAnUnboundedNetworkIsEstimated) {
+    for (const int64_t period : {2, 7, 8, 12, 16}) {
+        const auto network = [=](const NetworkCard&, const std::vector<float>& values, const Shape& shape) {
+            const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+            const Window in{values, shape};
+            TrialOutput output{values, ""};
+            for (int64_t y = 0; y < shape.h; ++y)
+                for (int64_t x = 0; x < shape.w; ++x)
+                    output.values[static_cast<size_t>(y * shape.w + x)] +=
+                        static_cast<float>(0.5 * mean) + in(0, y / period * period, x / period * period);
+            return output;
+        };
+        const FoundCard found = find_card({{.channels = 1}}, network);
+        EXPECT_EQ(found.card.halo, std::nullopt);
+        EXPECT_EQ(found.card.alignment, period);
+        EXPECT_EQ(found.card.step, 1);
+    }
+}
+
 /// Global attention may lack memory for large windows: what is seen in smaller ones is said, and nothing is refused.
 TEST(FindCard, UnboundedWhereLargeWindowsAreRefused) {
     const auto network = [](const NetworkCard&, std::vector<float> values, const Shape& shape) {
@@ -262,6 +284,49 @@ TEST(FindCard, PlaceInTheWindowIsUnbounded) {
     EXPECT_THAT(found.remarks, Contains(HasSubstr("where a pixel lies")));
 }
 
+/// Means of blocks of 8 of a window that is extended to whole blocks by its last row and column; the first block begins
+/// `before` pixels in front of the window.
+double mean_of_padded(const Window& in, int64_t before_row, int64_t before_column, int64_t y, int64_t x) {
+    constexpr int64_t kEdge = 8;
+    const int64_t top = (y + before_row) / kEdge * kEdge - before_row;
+    const int64_t left = (x + before_column) / kEdge * kEdge - before_column;
+    double sum = 0;
+    for (int64_t row = top; row < top + kEdge; ++row)
+        for (int64_t column = left; column < left + kEdge; ++column)
+            sum += in(0, std::clamp<int64_t>(row, 0, in.shape.h - 1), std::clamp<int64_t>(column, 0, in.shape.w - 1));
+    return sum / (kEdge * kEdge);
+}
+
+TEST(FindCard, ANetworkThatPadsByItselfTakesOtherExtents) {
+    const FoundCard at_the_end = find([](const Window& in, int64_t, int64_t y, int64_t x) {
+        return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, 0, 0, y, x);
+    });
+    EXPECT_EQ(to_text(at_the_end.card), "channels 1, sigma none, range 1, alignment 8, radius 7, halo 0, step 1");
+    const FoundCard at_both_ends = find([](const Window& in, int64_t, int64_t y, int64_t x) {
+        const auto before = [](int64_t extent) { return (8 - extent % 8) % 8 / 2; };
+        return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, before(in.shape.h), before(in.shape.w), y, x);
+    });
+    EXPECT_EQ(at_both_ends.card, at_the_end.card);
+    EXPECT_THAT(at_both_ends.remarks, IsEmpty());
+    const FoundCard in_twos = find([](const Window& in, int64_t, int64_t y,
+                                      int64_t x) { return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, 0, 0, y, x); },
+                                   2);
+    EXPECT_EQ(in_twos.card.step, 2);
+}
+
+/// Extents of the remainder `odd` are computed with other blocks, whose place depends on the window's extent.
+TEST(FindCard, ExtentsThatAreComputedInAnotherWayAreExtended) {
+    for (const int64_t odd : {1, 4, 7}) {
+        const FoundCard found = find([=](const Window& in, int64_t, int64_t y, int64_t x) {
+            const bool is_other = in.shape.h % 8 == odd && y >= in.shape.h / 2;
+            return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, is_other ? 4 : 0, 0, y, x);
+        });
+        EXPECT_EQ(found.card.alignment, 8) << odd;
+        EXPECT_EQ(found.card.step, std::nullopt) << odd;
+        EXPECT_THAT(found.remarks, Contains(HasSubstr("no multiples of 8 px"))) << odd;
+    }
+}
+
 TEST(FindCard, NoiseLevelWithoutEffectIsSaid) {
     const NetworkCard with_sigma{.channels = 1, .sigma = SigmaInput::channel};
     const auto uses = [](const Window& in, int64_t, int64_t y, int64_t x) { return in(0, y, x) * (1 - in(1, y, x)); };
@@ -272,7 +337,7 @@ TEST(FindCard, NoiseLevelWithoutEffectIsSaid) {
 
 TEST(FindCard, ANetworkForOneWindowACallIsSaid) {
     enum class Kind { apart, mixes, refuses };
-    const auto remarks_of = [](Kind kind) {
+    const auto found_for = [](Kind kind) {
         const TryWindow network = [=](const NetworkCard&, std::vector<float> values, const Shape& shape) {
             if (kind == Kind::refuses && shape.n > 1) return TrialOutput{{}, "one window only"};
             if (kind == Kind::mixes) values.front() += values.back();  // the same pixels in one window only
@@ -280,11 +345,14 @@ TEST(FindCard, ANetworkForOneWindowACallIsSaid) {
         };
         FoundCard found{.card = {.channels = 1}, .remarks = {}};
         look_at_batches(found, network);
-        return found.remarks;
+        return found;
     };
-    EXPECT_THAT(remarks_of(Kind::apart), IsEmpty());
-    EXPECT_THAT(remarks_of(Kind::mixes), Contains(HasSubstr("change each other")));
-    EXPECT_THAT(remarks_of(Kind::refuses), Contains(HasSubstr("does not take two")));
+    EXPECT_THAT(found_for(Kind::apart).remarks, IsEmpty());
+    EXPECT_EQ(found_for(Kind::apart).card.batch, std::nullopt);
+    EXPECT_THAT(found_for(Kind::mixes).remarks, Contains(HasSubstr("change each other")));
+    EXPECT_EQ(found_for(Kind::mixes).card.batch, 1);
+    EXPECT_THAT(found_for(Kind::refuses).remarks, Contains(HasSubstr("does not take two")));
+    EXPECT_EQ(found_for(Kind::refuses).card.batch, 1);
 }
 
 TEST(FindCard, ALevelThatMayBeLeftOutIsSaid) {
@@ -369,14 +437,15 @@ TEST(NetworkCard, TextIsReadBack) {
          {NetworkCard{
               .channels = 1, .sigma = SigmaInput::input, .range = 255, .alignment = 8, .radius = 12, .halo = 16},
           NetworkCard{.alignment = 2, .radius = 1, .halo = 0}, NetworkCard{.radius = 0, .halo = 0},
-          NetworkCard{.range = 0.5}})
+          NetworkCard{.range = 0.5}, NetworkCard{.alignment = 8, .step = 2, .batch = 1}})
         EXPECT_EQ(parse_network_card(to_text(card)), card) << to_text(card);
 }
 
 TEST(NetworkCard, RefusesWrongValues) {
     for (const char* text :
          {"channels 2", "alignment 0", "radius 3", "radius -1, halo 0", "alignment 8, radius 1, halo 4",
-          "radius 1, halo 1048577", "range 0", "range inf", "range 1e30", "sigma perhaps", "size 3", "channels"})
+          "radius 1, halo 1048577", "alignment 8, step 3", "alignment 2, step 4", "step 0", "batch 0", "range 0",
+          "range inf", "range 1e30", "sigma perhaps", "size 3", "channels"})
         EXPECT_THROW((void)parse_network_card(text), UsageError) << text;
 }
 

@@ -222,6 +222,32 @@ TEST(Plan, ABroughtNetworkOfOurOperationsIsPlannedAsOneOfTheList) {
     EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.onnx"), HasSubstr("torch, native, onnxruntime, openvino")));
 }
 
+/// It pads by itself, and takes two windows in a call at most.
+TEST(Plan, ABroughtNetworkGetsTheExtentsAndTheBatchOfItsCard) {
+    config::PointSettings settings = small_point();
+    settings.engine = EngineKind::onnxruntime;
+    settings.network = network::kBroughtKind;
+    settings.network.file = "own.onnx";
+    settings.network.card = network::NetworkCard{
+        .channels = small_point().image.channels, .alignment = 8, .radius = 8, .halo = 8, .step = 1, .batch = 2};
+    settings.image.height = 67;
+    settings.image.width = 93;
+    settings.patch = 16;
+    settings.batch = {4};
+    Point point = point_of(settings);
+    EXPECT_EQ(tile_grid(point).padded(), (Extent{67, 93}));
+    EXPECT_EQ(tile_grid(point).window(), (Extent{16 + 2 * 8 + 3, 16 + 2 * 8 + 5}));
+    EXPECT_EQ(point.batch, 2);
+    EXPECT_THAT(point.notes, Contains(HasSubstr("batch 2 instead of 4: own.onnx takes no more windows")));
+    EXPECT_EQ(point.edge_note, "");
+    settings.network.card->step.reset();
+    settings.network.card->batch.reset();
+    point = point_of(settings);
+    EXPECT_EQ(tile_grid(point).padded(), (Extent{72, 96}));
+    EXPECT_EQ(point.batch, 4);
+    EXPECT_THAT(point.edge_note, HasSubstr("extended to 72 x 96 px"));
+}
+
 TEST(Plan, TheNodeThatKeepsLayersFromBeingKnownIsNamed) {
     config::PointSettings settings = small_point();
     settings.network = network::kBroughtKind;

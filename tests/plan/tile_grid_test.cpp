@@ -33,15 +33,22 @@ std::vector<Case> cases() {
     const auto up_to = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most)) + 1; };
     for (int i = 0; i < 200; ++i) {
         const int64_t alignment = i % 2 == 0 ? 1 : 8;
-        all.push_back({{up_to(150), up_to(150)}, {alignment * up_to(8), alignment * (up_to(6) - 1), alignment}});
+        const Extent image{up_to(150), up_to(150)};
+        const int64_t patch = alignment * up_to(8), halo = alignment * (up_to(6) - 1);
+        all.push_back({image, {patch, halo, alignment}});
+        for (const int64_t step : {1, 4})
+            if (alignment % step == 0)
+                all.push_back({image, {.patch = patch, .halo = halo, .alignment = alignment, .step = step}});
     }
     return all;
 }
 
+int64_t step_of(const Case& c) { return c.spec.step.value_or(c.spec.alignment); }
+
 std::string describe(const Case& c) {
     return "image " + std::to_string(c.image.h) + "x" + std::to_string(c.image.w) + " patch " +
            std::to_string(c.spec.patch) + " halo " + std::to_string(c.spec.halo) + " alignment " +
-           std::to_string(c.spec.alignment);
+           std::to_string(c.spec.alignment) + " step " + std::to_string(step_of(c));
 }
 
 /// Adds 1 to `painted` (row-major, of `image`) for each pixel of `rect`.
@@ -76,10 +83,11 @@ TEST(TileGrid, WindowsHaveOneShapeAlignedStartsAndKeepTheHalo) {
         SCOPED_TRACE(describe(c));
         const TileGrid grid(c.image, c.spec);
         const Extent padded = grid.padded();
-        EXPECT_EQ(padded.h % c.spec.alignment, 0);
-        EXPECT_LT(padded.h - c.image.h, c.spec.alignment);
-        EXPECT_EQ(grid.window().h, std::min(c.spec.patch + 2 * c.spec.halo, padded.h));
-        EXPECT_EQ(grid.window().w, std::min(c.spec.patch + 2 * c.spec.halo, padded.w));
+        EXPECT_EQ(padded.h % step_of(c), 0);
+        EXPECT_LT(padded.h - c.image.h, step_of(c));
+        const int64_t needed = c.spec.patch + 2 * c.spec.halo;
+        EXPECT_EQ(grid.window().h, std::min(needed + padded.h % c.spec.alignment, padded.h));
+        EXPECT_EQ(grid.window().w, std::min(needed + padded.w % c.spec.alignment, padded.w));
         for (int64_t i = 0; i < grid.num_windows(); ++i) {
             const Rect window = grid.window(i);
             const Rect core = grid.core(i);

@@ -78,6 +78,23 @@ class WindowAttention(nn.Module):
         return x - 0.1 * self.restore(y)
 
 
+class PaddedAttention(WindowAttention):
+    """Takes any extents: it extends its input by reflection at both ends to whole windows of attention."""
+
+    def forward(self, x):
+        height, width = x.shape[-2:]
+        top, left = -height % self.EDGE // 2, -width % self.EDGE // 2
+        padded = functional.pad(x, (left, -width % self.EDGE - left, top, -height % self.EDGE - top), 'reflect')
+        return super().forward(padded)[..., top:top + height, left:left + width]
+
+
+class MixedWindows(Chain):
+    """Adds how far a window is from the mean of all windows of its call."""
+
+    def forward(self, x):
+        return super().forward(x) + 0.1 * (x - x.mean(0))
+
+
 class Shifted(nn.Module):
     """Moves the image by 3 pixels downwards and to the right."""
 
@@ -98,6 +115,7 @@ class EvenOnly(nn.Module):
 
 BROUGHT = {'dilated': (Chain, 1), 'pooling': (GlobalPooling, 1), 'attention': (WindowAttention, 8),
            'shifted': (Shifted, 1), 'even': (EvenOnly, 2)}  # the class, and the step of extents that it takes
+AS_CODE = {'padded': PaddedAttention, 'mixed': MixedWindows}  # those that are written as Python only
 
 
 class Ours(nn.Module):
@@ -183,18 +201,19 @@ def export(folder, name, network, channels=3, dynamic=(0, 2, 3), sigma=None, out
 
 
 def brought(name):
-    """A network of BROUGHT, with the same weights each time."""
+    """A network of BROUGHT or AS_CODE, with the same weights each time."""
     torch.manual_seed(1)
-    return BROUGHT[name][0]().eval()
+    return (AS_CODE[name] if name in AS_CODE else BROUGHT[name][0])().eval()
 
 
 def write_code(folder):
-    """The networks of BROUGHT as TorchScript and as Python files; the dilated one as a package of torch.export; some that
-    cannot run."""
+    """The networks of BROUGHT as TorchScript and as Python files, those of AS_CODE as the latter; the dilated one as a
+    package of torch.export; some that cannot run."""
     image = torch.rand(2, 3, 32, 48)
     source = f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\nimport make_networks\n\n\n'
     for name in BROUGHT:
         torch.jit.trace(brought(name), image).save(str(folder / f'{name}.pt'))
+    for name in (*BROUGHT, *AS_CODE):
         (folder / f'{name}.py').write_text(f'{source}def make_network():\n    return make_networks.brought({name!r})\n')
     exported = torch.export.export(brought('dilated'), (image,), dynamic_shapes=(dynamic(8),))
     torch.export.save(exported, str(folder / 'exported.pt2'))

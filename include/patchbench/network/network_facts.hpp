@@ -9,14 +9,16 @@ namespace pb::network {
 
 struct NetworkFacts {
     NetworkKind kind = kind_of<DrunetShape>();
-    int64_t alignment = 1;         // extents must be multiples of this
+    int64_t alignment = 1;         // windows begin at multiples of this
+    int64_t step = 1;              // extents must be multiples of this; it divides the alignment
     int64_t receptive_radius = 0;  // pixels on each side that can change an output pixel
     int64_t exact_halo = 0;        // pixels: what a core aligned to `alignment` can see, rounded up to `alignment`
     bool is_bounded = true;        // false: any pixel of a window can change any other; radius and halo mean nothing
-    bool takes_sigma = false;      // one more input channel that holds sigma in [0,1] units
-    int64_t parameters = 0;        // as trained: with scale and shift of each batch norm
-    double mac_per_pixel = 0;      // FLOP = 2 MAC
-    double values_per_pixel = 0;   // moved between memory and arithmetic at least, see `values_moved_per_pixel`
+    std::optional<int64_t> most_windows{};  // in one call; none: any number
+    bool takes_sigma = false;               // one more input channel that holds sigma in [0,1] units
+    int64_t parameters = 0;                 // as trained: with scale and shift of each batch norm
+    double mac_per_pixel = 0;               // FLOP = 2 MAC
+    double values_per_pixel = 0;  // moved between memory and arithmetic at least, see `values_moved_per_pixel`
     int64_t num_convolutions = 0;
     double widest_map = 0;  // values per pixel of the largest map (32-bit index limit)
 };

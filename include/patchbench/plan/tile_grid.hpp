@@ -4,12 +4,16 @@
 // reflect-padded. All windows have one shape; image borders coincide with window borders, so the network's own zero
 // padding is the same as for the whole image; starts stay multiples of the alignment, so stride-2 grids keep their
 // phase. With a sufficient halo the tiled output therefore equals the output of the whole (padded) image.
+// A network that pads by itself takes any extents (`step` below the alignment). Its image is not padded, and the
+// extents of all windows leave the same remainder as those of the image, divided by the alignment: the last windows end
+// where the image ends, and where the network pads each window by itself, it pads all alike.
 #pragma once
 
 #include "patchbench/base/shape.hpp"
 #include "patchbench/base/shard.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace pb::plan {
@@ -31,7 +35,8 @@ struct TileSpec {
     int64_t patch = 256;  // multiple of alignment
     int64_t halo = 0;     // multiple of alignment
     int64_t alignment = 1;
-    bool full_width = false;  // patches are bands: `patch` rows of all columns
+    std::optional<int64_t> step{};  // extents are multiples of it, and the alignment is; none: the alignment
+    bool full_width = false;        // patches are bands: `patch` rows of all columns
 };
 
 /// One distinct window along an axis, [start, start + window), and its core. Patches whose windows coincide (small
@@ -51,7 +56,7 @@ class TileGrid {
     TileGrid(Extent image, const TileSpec& spec, std::vector<AxisTile> columns, int64_t window_columns);
 
     [[nodiscard]] Extent image() const { return image_; }
-    [[nodiscard]] Extent padded() const { return padded_; }  // multiples of the alignment, replicated right and bottom
+    [[nodiscard]] Extent padded() const { return padded_; }  // multiples of the step, replicated right and bottom
     [[nodiscard]] Extent window() const { return window_; }
     [[nodiscard]] const TileSpec& spec() const { return spec_; }
     /// With columns that were given: as wide as a window.

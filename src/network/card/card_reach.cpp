@@ -15,8 +15,6 @@ namespace pb::network {
 namespace {
 
 constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
-constexpr int64_t kLargestPeriod = 64;
-constexpr int64_t kCore = 16;
 constexpr int64_t kLeastFrame = 8;   // px: what is changed at the border of a window
 constexpr int64_t kFarthest = 1000;  // px: what a square window of the largest edge does not show
 
@@ -26,9 +24,11 @@ class ReachSearch {
 
     /// Returns why the network is unbounded; nothing where it is bounded.
     std::optional<std::string> run() {
-        if (!find_bounded_window(0))
+        if (!find_bounded_window(0)) {
+            estimate_period(trials_, edge_from(kReachEdges.front()));
             return "any pixel of a window can change its middle: global statistics or attention";
-        if (!find_period())
+        }
+        if (!find_period(trials_, edge_))
             return fmt::format("its output depends on where a pixel lies in the window, with no period of up to {} px",
                                kLargestPeriod);
         std::optional<int64_t> halo;
@@ -63,6 +63,11 @@ class ReachSearch {
         return {begin, begin + size};
     }
 
+    /// The edge of windows that are accepted, at least `least`.
+    [[nodiscard]] int64_t edge_from(int64_t least) const {
+        return base_ + round_up(std::max<int64_t>(0, least - base_), alignment());
+    }
+
     void set_edge(int64_t edge) {
         edge_ = edge;
         plain_ = trials_.run(noise_window(card(), {.extent = {edge, edge}}), {edge, edge});
@@ -77,19 +82,8 @@ class ReachSearch {
         const TrialWindow window{.extent = {edge_, edge_},
                                  .changed = [&](int64_t y, int64_t x) { return is_far(y) || is_far(x); }};
         const std::vector<float> changed = trials_.run(noise_window(card(), window), window.extent);
-        return trials_.difference(part(plain_, window.extent, rect_of(core, core)),
-                                  part(changed, window.extent, rect_of(core, core)));
-    }
-
-    [[nodiscard]] std::vector<float> part(const std::vector<float>& output, Extent extent, const Rect& rect) const {
-        std::vector<float> values;
-        values.reserve(static_cast<size_t>(card().channels * rect.extent.pixels()));
-        for (int64_t c = 0; c < card().channels; ++c)
-            for (int64_t y = rect.row; y < rect.row + rect.extent.h; ++y) {
-                const auto first = output.begin() + (c * extent.h + y) * extent.w + rect.column;
-                values.insert(values.end(), first, first + rect.extent.w);
-            }
-        return values;
+        return trials_.difference(trials_.part(plain_, window.extent, rect_of(core, core)),
+                                  trials_.part(changed, window.extent, rect_of(core, core)));
     }
 
     /// The least distance beyond which nothing changes the middle; none where pixels outside of the window do.
@@ -106,7 +100,7 @@ class ReachSearch {
     /// A window of more than `smaller` px whose frame does not change its middle.
     bool find_bounded_window(int64_t smaller) {
         for (const int64_t least : kReachEdges) {
-            const int64_t edge = base_ + round_up(std::max<int64_t>(0, least - base_), alignment());
+            const int64_t edge = edge_from(least);
             if (edge <= smaller) continue;
             if (least > kReachEdges.front() && !trials_.accepts({edge, edge})) return false;  // it may lack memory
             set_edge(edge);
@@ -115,39 +109,10 @@ class ReachSearch {
         return false;
     }
 
-    /// Whether windows that begin `period` later, in rows or in columns, give the same output, `period` earlier. All
-    /// see as much around as in the window whose frame changes nothing. A core of several pixels, and each axis by
-    /// itself: some pixels of a maximum of blocks, and all of a checkerboard that is shifted along its diagonal, hide a
-    /// period.
-    [[nodiscard]] bool has_period(int64_t period) {
-        const int64_t size = round_up(kCore, period);
-        const int64_t edge = edge_ + round_up(2 * period + size, alignment());
-        const Extent extent{edge, edge};
-        const int64_t begin = round_up(edge_ / 2 + period, alignment());
-        const auto core = [&](int64_t down, int64_t right) {
-            const Rect moved{begin - down, begin - right, {size, size}};
-            const TrialWindow window{.extent = extent, .row = down, .column = right};
-            return part(trials_.run(noise_window(card(), window), extent), extent, moved);
-        };
-        const std::vector<float> unmoved = core(0, 0);
-        return trials_.difference(unmoved, core(period, 0)) <= kVisible &&
-               trials_.difference(unmoved, core(0, period)) <= kVisible;
-    }
-
-    bool find_period() {
-        for (const int64_t factor : {1, 2, 4, 8, 16, 32, 64, 3, 5, 6, 7, 9, 10, 12, 14, 20, 24, 28, 40, 48, 56}) {
-            const int64_t period = factor * alignment();
-            if (period > std::max(kLargestPeriod, alignment()) || !has_period(period)) continue;
-            card().alignment = period;
-            return true;
-        }
-        return false;
-    }
-
     /// Makes room for a core of the alignment that is known now.
     void widen() {
         const int64_t needed = edge_ + 2 * alignment();
-        set_edge(base_ + round_up(std::max<int64_t>(0, needed - base_), alignment()));
+        set_edge(edge_from(needed));
     }
 
     /// The least distance above `with_effect`, up to `without`, beyond which pixels have no effect.
@@ -178,7 +143,7 @@ class ReachSearch {
                                   }};
         const Rect strip_core = is_wide ? rect_of({0, extent.h}, core) : rect_of(core, {0, extent.w});
         const auto middle_of = [&](const TrialWindow& window) {
-            return part(trials_.run(noise_window(card(), window), extent), extent, strip_core);
+            return trials_.part(trials_.run(noise_window(card(), window), extent), extent, strip_core);
         };
         return trials_.difference(middle_of({.extent = extent}), middle_of(changed)) > kVisible;
     }
@@ -196,7 +161,8 @@ class ReachSearch {
             };
             const TrialWindow window{.extent = {edge_, edge_}, .changed = is_changed};
             const std::vector<float> output = trials_.run(noise_window(card(), window), window.extent);
-            return trials_.difference(part(plain_, window.extent, far), part(output, window.extent, far)) > kVisible;
+            return trials_.difference(trials_.part(plain_, window.extent, far),
+                                      trials_.part(output, window.extent, far)) > kVisible;
         };
         const Range after{beyond, edge_}, before{0, edge_ - beyond};
         return changes(rect_of(first, all), rect_of(after, all)) || changes(rect_of(last, all), rect_of(before, all)) ||

@@ -77,6 +77,17 @@ std::vector<float> CardTrials::run(const std::vector<float>& window, Extent exte
     return std::move(output.values);
 }
 
+std::vector<float> CardTrials::part(const std::vector<float>& output, Extent extent, const Rect& rect) const {
+    std::vector<float> values;
+    values.reserve(static_cast<size_t>(found.card.channels * rect.extent.pixels()));
+    for (int64_t c = 0; c < found.card.channels; ++c)
+        for (int64_t y = rect.row; y < rect.row + rect.extent.h; ++y) {
+            const auto first = output.begin() + (c * extent.h + y) * extent.w + rect.column;
+            values.insert(values.end(), first, first + rect.extent.w);
+        }
+    return values;
+}
+
 double CardTrials::difference(const std::vector<float>& a, const std::vector<float>& b) const {
     double scale = found.card.range, largest = 0;
     for (size_t i = 0; i < a.size(); ++i) {

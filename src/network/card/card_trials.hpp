@@ -32,6 +32,9 @@ struct TrialWindow {
 /// A smaller change of the output, by its range, is taken for none: a tenth of the tolerance of the verification.
 inline constexpr double kVisible = 1e-5;
 
+inline constexpr int64_t kCore = 16;           // px: least extents of the part of an output that is compared
+inline constexpr int64_t kLargestPeriod = 64;  // px
+
 class CardTrials {
   public:
     explicit CardTrials(const TryWindow& try_window) : try_window_(try_window) {}
@@ -47,10 +50,23 @@ class CardTrials {
     /// Largest difference by the range or by the largest value of `a`, whichever is larger; infinity for NaN.
     [[nodiscard]] double difference(const std::vector<float>& a, const std::vector<float>& b) const;
 
+    /// The values of `rect` in an output of `extent`.
+    [[nodiscard]] std::vector<float> part(const std::vector<float>& output, Extent extent, const Rect& rect) const;
+
   private:
     const TryWindow& try_window_;
     std::string last_refusal_;
 };
+
+/// Sets the card's alignment, which is the step of its extents so far, to the network's period: windows that begin a
+/// period later give the same. Sets the step where windows with other extents than multiples of the alignment do so,
+/// too, else remarks it. `edge`: of windows whose frame does not change their middle. False, and nothing is set, where
+/// there is no period of up to kLargestPeriod.
+bool find_period(CardTrials& trials, int64_t edge);
+
+/// The same for a network that is unbounded, whose output each shift changes: its period is one that changes it much
+/// less than others do.
+void estimate_period(CardTrials& trials, int64_t edge);
 
 /// Sets alignment (to the period of the network, where that is larger than the step of its extents), radius and halo of
 /// `trials.found.card`. `base`: extent of a window that is accepted. Remarks why a network is unbounded, and a shift of

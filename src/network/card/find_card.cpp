@@ -136,10 +136,14 @@ void look_at_batches(FoundCard& found, const TryWindow& try_window) {
         apart.insert(apart.end(), output.begin(), output.end());
     }
     const TrialOutput together = try_window(found.card, both, {2, found.card.channels_in(), base, base});
+    const auto keep_apart = [&](const std::string& why) {
+        found.card.batch = 1;
+        found.remarks.push_back(why + ": each has a call of its own");
+    };
     if (!together.refusal.empty())
-        found.remarks.emplace_back("it does not take two windows in one call: run it with batch 1 (--batch 1)");
+        keep_apart("it does not take two windows in one call");
     else if (trials.difference(apart, together.values) > kVisible)
-        found.remarks.emplace_back("two windows in one call change each other: run it with batch 1 (--batch 1)");
+        keep_apart("two windows in one call change each other");
     found.num_trials = trials.found.num_trials + 1;
 }
 

@@ -31,7 +31,8 @@ struct FoundCard {
 /// `candidates`: what channels and sigma may be, in the order in which they are tried. Throws UsageError that says what
 /// is wrong with a network that cannot be used.
 ///
-/// The method. Extents: a window that is accepted, then the smallest step that is. Reach: everything farther than a
+/// The method. Extents: a window that is accepted, then the smallest step that is; it is kept beside a larger alignment
+/// where windows with such extents are computed as others are. Reach: everything farther than a
 /// distance from the middle of a window is replaced; the smallest distance without an effect on the middle is the halo.
 /// A network is unbounded when the frame of the largest window tried (512 px or a little more) has an effect, when
 /// pixels beyond the halo, up to 1000 px away, change the middle of a strip, or when shifted windows give shifted
@@ -40,7 +41,7 @@ struct FoundCard {
 /// of more than 1e-5 of the range.
 [[nodiscard]] FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow& try_window);
 
-/// Remarks that a network must run one window a call, because it refuses two or mixes them.
+/// Sets the card's batch to 1, with a remark, where the network refuses two windows in one call or mixes them.
 void look_at_batches(FoundCard& found, const TryWindow& try_window);
 
 /// The card of a network whose operations are known. All but its range follows from them. Throws UsageError for one

@@ -45,8 +45,7 @@ BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
 }
 
 int64_t most_windows(const plan::Point& point) {
-    return plan::effective_batch(std::numeric_limits<int64_t>::max(), plan::tile_grid(point).num_windows(),
-                                 point.num_ranks);
+    return plan::effective_batch(point, std::numeric_limits<int64_t>::max());
 }
 
 namespace {

@@ -60,19 +60,15 @@ int64_t batch_on_cpu(const plan::Point& point, int64_t most) {
     return std::clamp<int64_t>(kEnoughPixels / plan::tile_grid(point).window().pixels(), 1, most);
 }
 
-plan::TileGrid patch_grid(const plan::Point& point) {
-    return {point.source.extent, {point.settings.patch, 0, point.facts().alignment}};
-}
-
 /// Probes at the borders of the patches, which lie on a seam for every halo.
-std::vector<Rect> halo_probes(const plan::Point& point) { return seam_probes(patch_grid(point), kHaloProbes); }
+std::vector<Rect> halo_probes(const plan::Point& point) { return seam_probes(plan::patch_grid(point, 0), kHaloProbes); }
 
 }  // namespace
 
 int64_t search_halo(const plan::Point& point, ReferencePath& reference, double caution) {
     const std::vector<Rect> probes = halo_probes(point);
     if (probes.empty()) return 0;
-    const Extent padded = patch_grid(point).padded();
+    const Extent padded = plan::patch_grid(point, 0).padded();
     const Reach& reach = reference.reach();
     std::vector<image::Image> exact;
     exact.reserve(probes.size());

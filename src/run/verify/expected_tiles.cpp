@@ -8,15 +8,23 @@ namespace pb::run {
 
 namespace {
 
-int64_t padded_length(int64_t length, int64_t alignment) {
-    return length % alignment == 0 ? length : length + alignment - length % alignment;
+int64_t padded_length(int64_t length, int64_t step) {
+    return length % step == 0 ? length : length + step - length % step;
+}
+
+/// The least that holds patch and halo and whose windows, begun at a multiple of the alignment, can end with the image.
+int64_t window_length(int64_t needed, int64_t padded, int64_t alignment) {
+    if (needed >= padded) return padded;
+    while ((padded - needed) % alignment != 0) ++needed;
+    return needed;
 }
 
 }  // namespace
 
-ExpectedTiles::ExpectedTiles(Extent image, Extent patch, int64_t halo, int64_t alignment) {
-    const Extent padded{padded_length(image.h, alignment), padded_length(image.w, alignment)};
-    window_ = {std::min(patch.h + 2 * halo, padded.h), std::min(patch.w + 2 * halo, padded.w)};
+ExpectedTiles::ExpectedTiles(Extent image, Extent patch, int64_t halo, int64_t alignment, int64_t step) {
+    const Extent padded{padded_length(image.h, step), padded_length(image.w, step)};
+    window_ = {window_length(patch.h + 2 * halo, padded.h, alignment),
+               window_length(patch.w + 2 * halo, padded.w, alignment)};
     rows_ = stretches(image.h, patch.h, halo, window_.h, padded.h);
     columns_ = stretches(image.w, patch.w, halo, window_.w, padded.w);
 }

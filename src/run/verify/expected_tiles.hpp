@@ -14,7 +14,8 @@ namespace pb::run {
 
 class ExpectedTiles {
   public:
-    ExpectedTiles(Extent image, Extent patch, int64_t halo, int64_t alignment);
+    /// Windows begin at multiples of `alignment`, their extents and that of the padded image are multiples of `step`.
+    ExpectedTiles(Extent image, Extent patch, int64_t halo, int64_t alignment, int64_t step);
 
     [[nodiscard]] int64_t count() const { return std::ssize(rows_) * std::ssize(columns_); }
     /// Returns a tile by index, row-major over the distinct windows.

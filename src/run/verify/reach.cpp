@@ -85,9 +85,10 @@ int64_t beyond(int64_t halo, int64_t alignment) {
 
 Reach reach_stated_in(const network::NetworkCard& card) {
     const bool takes_sigma = card.sigma != network::SigmaInput::none;
-    if (card.halo) return {card.alignment, *card.halo, takes_sigma, *card.halo + beyond(*card.halo, card.alignment)};
-    const int64_t most = round_up(kUnboundedContext, card.alignment);
-    return {card.alignment, most, takes_sigma, most, false};
+    const int64_t alignment = card.alignment, step = card.extent_step();
+    if (card.halo) return {alignment, *card.halo, takes_sigma, *card.halo + beyond(*card.halo, alignment), true, step};
+    const int64_t most = round_up(kUnboundedContext, alignment);
+    return {alignment, most, takes_sigma, most, false, step};
 }
 
 }  // namespace

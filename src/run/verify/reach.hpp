@@ -16,8 +16,9 @@ struct Reach {
     int64_t alignment;  // product of the strides
     int64_t halo;      // distance on each side that a core aligned to `alignment` depends on, rounded up to `alignment`
     bool takes_sigma;  // the first layer has one input channel more than the image
-    int64_t context = halo;  // what outputs that others are compared with get on each side
-    bool is_bounded = true;  // false: `halo` and `context` are what is tried at most, and decide nothing
+    int64_t context = halo;    // what outputs that others are compared with get on each side
+    bool is_bounded = true;    // false: `halo` and `context` are what is tried at most, and decide nothing
+    int64_t step = alignment;  // extents of windows are multiples of it
 };
 
 /// Throws Error when the weights lack a layer of their network. A network that the user brings has no layers here: its

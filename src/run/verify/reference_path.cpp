@@ -172,8 +172,12 @@ image::Image ReferencePath::compute(const Rect& seen, const Rect& core) {
 image::Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Extent padded) {
     const int64_t top = std::max<int64_t>(0, wanted.row - context);
     const int64_t left = std::max<int64_t>(0, wanted.column - context);
-    const int64_t bottom = std::min(padded.h, round_up(wanted.row + wanted.extent.h, reach_.alignment) + context);
-    const int64_t right = std::min(padded.w, round_up(wanted.column + wanted.extent.w, reach_.alignment) + context);
+    const auto end_of = [&](int64_t end,
+                            int64_t most) {  // extents leave the remainder of the image's (Note [Inward windows])
+        return std::min(most, round_up(end, reach_.alignment) + context + most % reach_.alignment);
+    };
+    const int64_t bottom = end_of(wanted.row + wanted.extent.h, padded.h);
+    const int64_t right = end_of(wanted.column + wanted.extent.w, padded.w);
     const Rect seen{top, left, {bottom - top, right - left}};
     const Rect core{wanted.row - top, wanted.column - left, wanted.extent};
     return crop(compute(seen, core), seen, wanted);

@@ -60,11 +60,11 @@ std::optional<std::string> find_wrong_tile(const Subject& subject) {
     const plan::Point& point = subject.point();
     if (point.settings.workload != config::Workload::tiles) return std::nullopt;
     const Extent image = subject.reference.source().extent();
-    const int64_t alignment = subject.reference.reach().alignment;
+    const Reach& reach = subject.reference.reach();
     const bool in_bands = plan::is_in_bands(point);  // of the whole width, without context
     const int64_t patch = in_bands ? plan::band_rows(point) : point.settings.patch;
-    const ExpectedTiles expected(image, {patch, in_bands ? round_up(image.w, alignment) : patch},
-                                 in_bands ? 0 : point.halo.value(), alignment);
+    const ExpectedTiles expected(image, {patch, in_bands ? round_up(image.w, reach.alignment) : patch},
+                                 in_bands ? 0 : point.halo.value(), reach.alignment, reach.step);
     if (!point.strip_columns)
         return compare_tiles(subject.share, expected.count(), [&](int64_t index) { return expected.tile(index); });
     const std::vector<plan::Tile> strips = strips_of_band(subject.share.work(), image.w);

@@ -1,0 +1,123 @@
+// The period of a network's grid, found by shifting windows.
+#include "network/card/card_trials.hpp"
+
+#include "patchbench/base/shard.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace pb::network {
+
+namespace {
+
+constexpr std::array<int64_t, 21> kPeriods{1, 2,  4,  8,  16, 32, 64, 3,  5,  6, 7,
+                                           9, 10, 12, 14, 20, 24, 28, 40, 48, 56};  // in steps of extents
+
+class PeriodSearch {
+  public:
+    /// `edge`: what windows hold around the pixels that are compared.
+    PeriodSearch(CardTrials& trials, int64_t edge) : trials_(trials), edge_(edge), step_(trials.found.card.alignment) {}
+
+    /// The first period whose shift changes nothing.
+    bool find() {
+        const auto has_no_effect = [&](int64_t factor) {
+            return is_tried(factor) && shift_error(factor * step_) <= kVisible;
+        };
+        const auto found = std::ranges::find_if(kPeriods, has_no_effect);
+        if (found == kPeriods.end()) return false;
+        take(*found * step_, kVisible);
+        return true;
+    }
+
+    /// Each shift changes the output. Where there is a period, shifts by a large multiple of it change much less than
+    /// those by an odd number of steps; it is their least divisor that changes about as little.
+    void estimate() {
+        constexpr double kMuch = 4, kAlike = 3;
+        int64_t multiple = 1;
+        double least = std::numeric_limits<double>::infinity();
+        for (const int64_t odd : kOdd)
+            if (const double error = error_of(largest_multiple(odd)); error < least) {
+                multiple = largest_multiple(odd);
+                least = error;
+            }
+        if (multiple == 1) return;
+        for (const int64_t odd : kOdd)
+            if ((odd == 1 || multiple % odd != 0) && error_of(odd) < kMuch * least) return;
+        const double tolerance = std::max(kVisible, kAlike * least);
+        int64_t period = 2;
+        while (period < multiple && (multiple % period != 0 || error_of(period) > tolerance)) ++period;
+        take(period * step_, tolerance);
+    }
+
+  private:
+    static constexpr std::array<int64_t, 4> kOdd{1, 3, 5, 7};
+
+    /// `odd` times a power of two.
+    [[nodiscard]] int64_t largest_multiple(int64_t odd) const {
+        while (is_tried(2 * odd)) odd *= 2;
+        return odd;
+    }
+
+    /// shift_error in steps; infinity where the network does not take such windows: it may lack memory.
+    [[nodiscard]] double error_of(int64_t factor) {
+        const bool is_possible = is_tried(factor) && trials_.accepts(extent_for(factor * step_));
+        return is_possible ? shift_error(factor * step_) : std::numeric_limits<double>::infinity();
+    }
+
+    [[nodiscard]] bool is_tried(int64_t factor) const { return factor == 1 || factor * step_ <= kLargestPeriod; }
+
+    /// Extents of the windows of shift_error.
+    [[nodiscard]] Extent extent_for(int64_t period, int64_t remainder = 0) const {
+        const int64_t edge = edge_ + round_up(2 * period + round_up(kCore, period), step_) + remainder;
+        return {edge, edge};
+    }
+
+    /// The difference of the outputs of windows that begin `period` later, in rows or in columns, where these see the
+    /// same pixels. A core of several pixels, and each axis by itself: some pixels of a maximum of blocks, and all of a
+    /// checkerboard that is shifted along its diagonal, hide a period. `remainder`: what extents are larger by.
+    [[nodiscard]] double shift_error(int64_t period, int64_t remainder = 0) {
+        const NetworkCard& card = trials_.found.card;
+        const int64_t size = round_up(kCore, period);
+        const int64_t begin = round_up(edge_ / 2 + period, step_);
+        const Extent extent = extent_for(period, remainder);
+        const auto core = [&](int64_t down, int64_t right) {
+            const TrialWindow window{.extent = extent, .row = down, .column = right};
+            return trials_.part(trials_.run(noise_window(card, window), extent), extent,
+                                {begin - down, begin - right, {size, size}});
+        };
+        const std::vector<float> unmoved = core(0, 0);
+        return std::max(trials_.difference(unmoved, core(period, 0)), trials_.difference(unmoved, core(0, period)));
+    }
+
+    /// Sets alignment and step.
+    void take(int64_t period, double tolerance) {
+        NetworkCard& card = trials_.found.card;
+        card.alignment = period;
+        if (period == step_) return;
+        for (const int64_t remainder : {step_, period / 2 / step_ * step_, period - step_}) {
+            const bool is_taken = trials_.accepts(extent_for(period, remainder));
+            if (is_taken && shift_error(period, remainder) <= tolerance) continue;
+            trials_.found.remarks.push_back(
+                fmt::format("extents that are no multiples of {} px are taken, but computed in another way: images are "
+                            "extended",
+                            period));
+            return;
+        }
+        card.step = step_;
+    }
+
+    CardTrials& trials_;
+    int64_t edge_;
+    int64_t step_;  // of the extents that are accepted
+};
+
+}  // namespace
+
+bool find_period(CardTrials& trials, int64_t edge) { return PeriodSearch(trials, edge).find(); }
+
+void estimate_period(CardTrials& trials, int64_t edge) { PeriodSearch(trials, edge).estimate(); }
+
+}  // namespace pb::network
