@@ -4,6 +4,7 @@
 #include "app/session.hpp"
 #include "app/study/run_study.hpp"
 #include "app/terminal.hpp"
+#include "comm/launcher.hpp"
 #include "config/study_text.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/weights_source.hpp"
@@ -173,7 +174,7 @@ fs::path make_temporary_folder() {
 
 ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
     const config::Config config = bench_config(arguments.given);  // wrong options are refused before MPI starts
-    if (is_first_process()) print_folded(text_stream(arguments.record), chosen_text(arguments.given, config));
+    if (comm::is_first_process()) print_folded(text_stream(arguments.record), chosen_text(arguments.given, config));
     const auto folder = [&](const config::Config& /*config*/) {
         return arguments.out.empty() ? make_temporary_folder() : fs::path(arguments.out);
     };

@@ -4,6 +4,7 @@
 #include "app/terminal.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
+#include "comm/launcher.hpp"
 #include "report/tables/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -61,7 +62,7 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& unexpe
 int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
     const bool is_asked_for = error.get_exit_code() == 0;
     const int code = is_asked_for ? 0 : static_cast<int>(ExitCode::usage);
-    if (!is_first_process()) return code;
+    if (!comm::is_first_process()) return code;
     std::ostringstream asked, wrong;
     const std::vector<std::string> unexpected = unexpected_words(app, arguments);
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && unexpected.size() > 1)
@@ -172,14 +173,14 @@ int run_and_report(int argc, char** argv) {
         Words words(argc, argv);
         return run_program(words.arguments());
     } catch (const Error& error) {  // before MPI: the same error in every process
-        if (is_first_process()) print_error(error.what());
+        if (comm::is_first_process()) print_error(error.what());
         return static_cast<int>(error.code());
     } catch (const std::filesystem::filesystem_error& error) {
-        if (is_first_process()) print_error(describe(error));
+        if (comm::is_first_process()) print_error(describe(error));
         return static_cast<int>(ExitCode::usage);
     } catch (const std::exception& error) {
         const bool is_output_lost = std::ferror(stdout) != 0 && !flush_standard_output();  // fmt does not name it
-        if (is_first_process() && !is_output_lost) print_error(error.what());
+        if (comm::is_first_process() && !is_output_lost) print_error(error.what());
         return static_cast<int>(ExitCode::failed);
     }
 }

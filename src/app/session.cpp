@@ -12,9 +12,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <map>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +27,7 @@ std::string place_of(const comm::Communicator& world) {
 
 /// Prints an error that all ranks have once; then all ranks leave in the normal way.
 ExitCode leave_together(const comm::Communicator& world, const Error& error) {
-    if (world.is_root() && is_first_process()) print_error(error.what());  // one of several copies prints
+    if (world.is_root() && comm::is_first_process()) print_error(error.what());  // one of several copies prints
     world.barrier();
     return error.code();
 }
@@ -57,12 +55,6 @@ void print_version() {
     for (const auto& [name, header, loaded] : run::library_versions())
         fmt::print("  {:<16} header {:<24} loaded {}\n", name, header.empty() ? "-" : header,
                    loaded.empty() ? "-" : loaded);
-}
-
-bool is_first_process() {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-        if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-    return true;
 }
 
 ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body) {

@@ -35,7 +35,4 @@ void print_nodes(const plan::Topology& topology);
 /// Prints the version of patchbench and the versions of every library: of its header and of the loaded file.
 void print_version();
 
-/// True for the first process of a launch. Only that process prints messages before MPI starts.
-[[nodiscard]] bool is_first_process();
-
 }  // namespace pb::app

@@ -29,6 +29,12 @@ constexpr std::array kSizeVariables{
     "SLURM_STEP_NUM_TASKS",  // srun
 };
 
+/// The number of this rank, in the same order, and as any launcher that speaks PMI says it.
+constexpr std::array kRankVariables{
+    "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "JSM_NAMESPACE_RANK", "FLUX_TASK_RANK",
+    "PALS_RANKID",          "PMIX_RANK",           "PMI_RANK",
+};
+
 /// The number of this rank on its node, in the same order.
 constexpr std::array kLocalRankVariables{
     "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
@@ -40,6 +46,13 @@ std::optional<int> find_number(const char* variable, int least) {
     int number = 0;
     if (text == nullptr || !read_number(text, number) || number < least || number > (1 << 30)) return std::nullopt;
     return number;
+}
+
+template <size_t N>
+std::optional<int> find_first(const std::array<const char*, N>& variables, int least) {
+    for (const char* variable : variables)
+        if (const auto number = find_number(variable, least)) return number;
+    return std::nullopt;
 }
 
 std::optional<int> find_count(const char* variable) { return find_number(variable, 1); }
@@ -57,15 +70,17 @@ bool has_process_manager() {
 
 }  // namespace
 
-std::optional<int> MpiSession::launcher_size() {
-    for (const char* variable : kSizeVariables)
-        if (const auto count = find_count(variable)) return count;
-    return std::nullopt;
+std::optional<int> MpiSession::launcher_size() { return find_first(kSizeVariables, 1); }
+
+std::optional<int> launcher_rank() { return find_first(kRankVariables, 0); }
+
+bool is_first_process() {
+    const auto rank = launcher_rank();
+    return (rank ? rank : find_number("SLURM_PROCID", 0)).value_or(0) == 0;
 }
 
 std::optional<int> launcher_local_rank() {
-    for (const char* variable : kLocalRankVariables)
-        if (const auto rank = find_number(variable, 0)) return rank;
+    if (const auto rank = find_first(kLocalRankVariables, 0)) return rank;
     // A batch script also has SLURM_LOCALID=0: the variable is valid in a job step only.
     if (std::getenv("SLURM_STEP_NUM_TASKS") != nullptr) return find_number("SLURM_LOCALID", 0);
     return std::nullopt;

@@ -6,6 +6,12 @@
 
 namespace pb::comm {
 
+/// This rank's number; nullopt without a launcher, also in a shell of a job step, which may start ranks itself.
+[[nodiscard]] std::optional<int> launcher_rank();
+
+/// True for the first process of a launch or of a job step. Only that process prints messages before MPI starts.
+[[nodiscard]] bool is_first_process();
+
 /// This rank's number on its node; nullopt without a launcher.
 [[nodiscard]] std::optional<int> launcher_local_rank();
 

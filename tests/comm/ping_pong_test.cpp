@@ -106,6 +106,24 @@ TEST_F(LauncherTest, TheInnermostLauncherSaysTheLocalRank) {
     EXPECT_EQ(launcher_local_rank(), 3);
 }
 
+TEST_F(LauncherTest, TheFirstProcessOfALaunchIsKnown) {
+    EXPECT_EQ(launcher_rank(), std::nullopt);
+    EXPECT_TRUE(is_first_process());
+    set("SLURM_PROCID", "0");  // also in a shell of a job step, which may start ranks itself
+    EXPECT_EQ(launcher_rank(), std::nullopt);
+    EXPECT_TRUE(is_first_process());
+    set("SLURM_PROCID", "1");
+    EXPECT_FALSE(is_first_process());
+    for (const char* variable : {"PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "OMPI_COMM_WORLD_RANK"}) {
+        set(variable, "0");  // the innermost launcher's
+        EXPECT_EQ(launcher_rank(), 0) << variable;
+        EXPECT_TRUE(is_first_process()) << variable;
+        set(variable, "2");
+        EXPECT_EQ(launcher_rank(), 2) << variable;
+        EXPECT_FALSE(is_first_process()) << variable;
+    }
+}
+
 TEST(MpiTest, SaysWhetherItIsCudaAware) { EXPECT_NO_THROW((void)mpi_is_cuda_aware()); }
 
 }  // namespace

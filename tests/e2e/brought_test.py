@@ -318,7 +318,7 @@ class BroughtTest(program.ProgramTest):
         self.assertIn('two windows in one call change each other', result.stderr)
         self.assertIn('halo 6, batch 1', result.stderr)
         self.assert_seamless(point)
-        self.assertEqual(point['point']['batch'], 1)
+        self.assertEqual(point['point']['settled']['batch'], 1)
         self.assertIn('takes no more windows in one call', self.notes_of(point))
 
     def run_in_torch(self, name, more, *options, ranks=0):

@@ -6,6 +6,7 @@
 #include "base/stopwatch.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
+#include "comm/launcher.hpp"
 #include "report/expected_time.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
@@ -24,7 +25,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -192,12 +192,11 @@ void print_end(const StudyLaunches& options, int64_t started, const measure::Ver
 /// Throws UsageError when this process was started as a rank, and when the folder holds results that would be taken for
 /// those of these launches.
 void check_can_launch(const StudyLaunches& options) {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
-        if (std::getenv(name) != nullptr)
-            throw UsageError(
-                fmt::format("--launches {}: ranks that were started cannot start themselves again; call it "
-                            "without mpirun: patchbench run STUDY --launches {} --launcher \"mpirun -n 4\"",
-                            options.count, options.count));
+    if (comm::launcher_rank())
+        throw UsageError(
+            fmt::format("--launches {}: ranks that were started cannot start themselves again; call it "
+                        "without mpirun: patchbench run STUDY --launches {} --launcher \"mpirun -n 4\"",
+                        options.count, options.count));
     std::error_code ignored;
     if (fs::exists(options.folder / report::kResultsName, ignored))
         throw UsageError((options.folder / report::kResultsName).string() +
