@@ -180,6 +180,9 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& fi
         } catch (const plan::PointError& error) {
             throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
         }
+        // Where the level has no effect, another note will take the place of this one.
+        if (group_.ranks.is_root() && sigma_ && pass.note.empty() && pass.point.sigma_note.empty())
+            pass.point.sigma_note = level_note(settings.image, source, sigma);
     });
     return pass;
 }

@@ -89,4 +89,19 @@ double estimate_sigma(const config::ImageSettings& image, run::ImageSource& sour
     return sigma;
 }
 
+std::string level_note(const config::ImageSettings& image, run::ImageSource& source, double sigma) {
+    constexpr double kFar = 3;
+    constexpr double kSmall = 2.0 / 255;  // levels that nobody sees
+    double found = 0;
+    try {
+        found = estimate_sigma(image, source, "");
+    } catch (const UsageError&) {
+        return "";
+    }
+    const auto [low, high] = std::minmax(found, sigma);
+    if (high <= kFar * low || high <= kSmall) return "";
+    return fmt::format("the noise seems to be about {:.2g}, not {:.2g}: {} (--sigma auto estimates it)", found, sigma,
+                       sigma > found ? "details may be smoothed away" : "noise may stay");
+}
+
 }  // namespace pb::app

@@ -37,4 +37,8 @@ struct NoiseLevel {
 [[nodiscard]] double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                     const std::string& note);
 
+/// Says that the noise in the same part of a file seems to be far from `sigma`, in [0,1]; otherwise, and where it
+/// cannot be estimated, empty.
+[[nodiscard]] std::string level_note(const config::ImageSettings& image, run::ImageSource& source, double sigma);
+
 }  // namespace pb::app
