@@ -312,6 +312,13 @@ class BroughtTest(program.ProgramTest):
         largest = subprocess.run([*python, compare, made, expected], check=True, timeout=100, stdout=subprocess.PIPE).stdout
         self.assertLess(float(largest), 1e-5)
 
+    def test_a_network_that_pads_at_both_ends_is_verified_with_parts_of_the_image(self):
+        more = 'image.height: 250, image.width: 261, patch: 120, verify.whole_max_mpx: 0.01'
+        result, (point,) = self.run_study(self.study_of('pytorch', (self.files(['padded'], 'py'), more)), '--trust-model')
+        check = point['verification']
+        self.assertEqual((result.returncode, check['outcome']), (0, 'passed'), result.stderr + str(check))
+        self.assertTrue(check['seam_decides'] and not check['seam_against_whole_image'], check)
+
     def test_windows_that_change_each_other_get_a_call_each(self):
         files = self.files(['mixed'], 'py')
         result, (point,) = self.run_study(self.study_of('pytorch', (files, 'batch: 4')), '--trust-model')

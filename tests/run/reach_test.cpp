@@ -93,5 +93,17 @@ TEST(Reach, ContextOfABroughtNetworkIsLongerAndOutOfStep) {
         }
 }
 
+TEST(Reach, OfABroughtNetworkIsThatOfItsCard) {
+    engine::Weights weights;
+    weights.card = network::NetworkCard{.channels = 1, .alignment = 8};
+    EXPECT_FALSE(reach_of(weights).is_bounded);
+    EXPECT_EQ(reach_of(weights).step, 8);
+    weights.card = network::NetworkCard{.channels = 1, .alignment = 8, .radius = 9, .halo = 16, .step = 1};
+    EXPECT_TRUE(reach_of(weights).is_bounded);
+    EXPECT_EQ(reach_of(weights).alignment, 8);
+    EXPECT_EQ(reach_of(weights).halo, 16);
+    EXPECT_EQ(reach_of(weights).step, 1);
+}
+
 }  // namespace
 }  // namespace pb::run

@@ -69,9 +69,12 @@ class PeriodSearch {
 
     [[nodiscard]] bool is_tried(int64_t factor) const { return factor == 1 || factor * step_ <= kLargestPeriod; }
 
+    /// Edge of the part of an output that is compared.
+    [[nodiscard]] static int64_t core_for(int64_t period) { return round_up(kCore, period); }
+
     /// Extents of the windows of shift_error.
     [[nodiscard]] Extent extent_for(int64_t period, int64_t remainder = 0) const {
-        const int64_t edge = edge_ + round_up(2 * period + round_up(kCore, period), step_) + remainder;
+        const int64_t edge = edge_ + round_up(2 * period + core_for(period), step_) + remainder;
         return {edge, edge};
     }
 
@@ -80,7 +83,7 @@ class PeriodSearch {
     /// checkerboard that is shifted along its diagonal, hide a period. `remainder`: what extents are larger by.
     [[nodiscard]] double shift_error(int64_t period, int64_t remainder = 0) {
         const NetworkCard& card = trials_.found.card;
-        const int64_t size = round_up(kCore, period);
+        const int64_t size = core_for(period);
         const int64_t begin = round_up(edge_ / 2 + period, step_);
         const Extent extent = extent_for(period, remainder);
         const auto core = [&](int64_t down, int64_t right) {
