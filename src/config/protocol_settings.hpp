@@ -31,67 +31,45 @@ struct ProtocolSettings {
 
 template <class Settings, class Visitor>
 void protocol_fields(Settings& s, Visitor&& v) {
-    v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones, at least", {0, kMaxCount}},
+    v(setting("warmup.reps", "", {0, kMaxCount}, "repetitions of each point before the timed ones, at least"),
       s.warmup_reps);
-    v(FieldName{"warmup.time_s", "s", "and at least for this long", {0, kMaxSeconds}}, s.warmup_time_s);
-    v(FieldName{"stop.min_reps", "", "timed repetitions of each point, at least", {1, kMaxCount}}, s.min_reps);
-    v(FieldName{"stop.max_reps", "", "and at most, which wins over stop.min_reps; 0: as time allows", {0, kMaxCount}},
+    v(setting("warmup.time_s", "s", {0, kMaxSeconds}, "and at least for this long"), s.warmup_time_s);
+    v(setting("stop.min_reps", "", {1, kMaxCount}, "timed repetitions of each point, at least"), s.min_reps);
+    v(setting("stop.max_reps", "", {0, kMaxCount}, "and at most, which wins over stop.min_reps; 0: as time allows"),
       s.max_reps);
-    v(FieldName{"stop.rel_width",
-                "",
-                "from 20 repetitions on, stop when the median's 95 % interval is narrower than this share of it",
-                {0, 10}},
+    v(setting("stop.rel_width", "", {0, 10},
+              "from 20 repetitions on, stop when the median's 95 % interval is narrower than this share of it"),
       s.rel_width);
-    v(FieldName{"stop.max_time_s",
-                "s",
-                "begin no repetition later than this after the first, stop.min_reps apart; 0: stop.min_reps exactly",
-                {0, kMaxSeconds}},
+    v(setting("stop.max_time_s", "s", {0, kMaxSeconds},
+              "begin no repetition later than this after the first, stop.min_reps apart; 0: stop.min_reps exactly"),
       s.max_time_s);
-    v(FieldName{"remeasure",
-                "",
-                "times a point is measured again, at most, when its repetitions drift; simulated points never are",
-                {0, 100}},
+    v(setting("remeasure", "", {0, 100},
+              "times a point is measured again, at most, when its repetitions drift; simulated points never are"),
       s.remeasure);
-    v(FieldName{"forward_calls",
-                "",
-                "forward calls after each repetition, input on the device, for the scope `forward`",
-                {0, kMaxCount}},
+    v(setting("forward_calls", "", {0, kMaxCount},
+              "forward calls after each repetition, input on the device, for the scope `forward`"),
       s.forward_calls);
-    v(
-        FieldName{
-            "profile",
-            "",
-            "forward calls after the repetitions whose layers are timed one by one: torch and native on the CPU; 0: "
-            "none",
-            {0, kMaxCount}},
-        s.profile);
-    v(FieldName{"verify.mode", "", "probes, full (every window) or off (the verdict is then INVALID)"}, s.verify);
-    v(FieldName{"verify.probes",
-                "",
-                "windows and seam regions that are run again, of each rank one at least",
-                {1, kMaxCount}},
+    v(setting("profile", "", {0, kMaxCount},
+              "forward calls after the repetitions whose layers are timed one by one: torch and native on the CPU; 0: "
+              "none"),
+      s.profile);
+    v(setting("verify.mode", "", "probes, full (every window) or off (the verdict is then INVALID)"), s.verify);
+    v(setting("verify.probes", "", {1, kMaxCount},
+              "windows and seam regions that are run again, of each rank one at least"),
       s.verify_probes);
-    v(FieldName{"verify.time_share",
-                "",
-                "probes: further windows are run again for this share of the repetitions' time, or a second; 0: none",
-                {0, 100}},
+    v(setting("verify.time_share", "", {0, 100},
+              "probes: further windows are run again for this share of the repetitions' time, or a second; 0: none"),
       s.verify_time_share);
-    v(
-        FieldName{
-            "verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image", {0, kMaxEdge}},
-        s.verify_whole_max_mpx);
-    v(FieldName{"verify.fp64", "", "also compare a window of each rank with the network in double precision; slow"},
+    v(setting("verify.whole_max_mpx", "Mpx", {0, kMaxEdge}, "images up to this size are compared with the whole image"),
+      s.verify_whole_max_mpx);
+    v(setting("verify.fp64", "", "also compare a window of each rank with the network in double precision; slow"),
       s.verify_fp64);
-    v(FieldName{"timeline",
-                "",
-                "what each rank did when, in one pass outside the timed ones where there is a warm-up: its first stage "
-                "spans, this many; 0: none",
-                {0, kMaxCount}},
+    v(setting("timeline", "", {0, kMaxCount},
+              "what each rank did when, in one pass outside the timed ones where there is a warm-up: its first stage "
+              "spans, this many; 0: none"),
       s.timeline);
-    v(FieldName{"worker.timeout_s",
-                "s",
-                "engines in a process of their own: longest time for loading the network and for a forward call",
-                {0.1, kMaxSeconds}},
+    v(setting("worker.timeout_s", "s", {0.1, kMaxSeconds},
+              "engines in a process of their own: longest time for loading the network and for a forward call"),
       s.worker_timeout_s);
 }
 

@@ -27,13 +27,20 @@ inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extent
 inline constexpr double kMaxCount = 1 << 20;
 inline constexpr double kMaxSeconds = 86400;
 
-/// Description of a setting: dotted key in YAML, unit ("" for none), meaning in one sentence, range of a number.
+/// Description of a setting: dotted key in YAML, unit ("" for none), range of a number, meaning in one sentence.
 struct FieldName {
     const char* key;
     const char* unit;
+    Limits limits;
     const char* meaning;
-    Limits limits = {};
 };
+[[nodiscard]] constexpr FieldName setting(const char* key, const char* unit, const Limits& limits,
+                                          const char* meaning) {
+    return {key, unit, limits, meaning};
+}
+[[nodiscard]] constexpr FieldName setting(const char* key, const char* unit, const char* meaning) {
+    return {key, unit, {}, meaning};
+}
 
 /// `halo: none | <pixels> | exact | carried | exchanged | auto`.
 struct HaloSetting {

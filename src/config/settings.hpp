@@ -101,110 +101,94 @@ struct StudySettings {
 
 template <class Settings, class Visitor>
 void work_fields(Settings& s, Visitor&& v) {
-    v(FieldName{"network", "", "which network, or a file of another one (docs/networks.md)"}, s.network);
-    v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
+    v(setting("network", "", "which network, or a file of another one (docs/networks.md)"), s.network);
+    v(setting("weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"),
       s.weights);
-    v(FieldName{"sigma", "[0,1]", "noise level told to the network; auto: image.noise_sigma", {0, 1}}, s.sigma);
-    v(FieldName{"trained_sigma",
-                "[0,1]",
-                "noise level that the weights were trained for; auto: as they, or their model card, say",
-                {kSmallestSigma, 1}},
+    v(setting("sigma", "[0,1]", {0, 1}, "noise level told to the network; auto: image.noise_sigma"), s.sigma);
+    v(setting("trained_sigma", "[0,1]", {kSmallestSigma, 1},
+              "noise level that the weights were trained for; auto: as they, or their model card, say"),
       s.trained_sigma);
-    v(FieldName{"engine", "", "what runs the network; auto: native on the CPU where it can run the point, else torch"},
+    v(setting("engine", "", "what runs the network; auto: native on the CPU where it can run the point, else torch"),
       s.engine);
-    v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
-    v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
-    v(FieldName{"layout", "", "memory layout of the network's tensors; auto: the faster one"}, s.layout);
-    v(
-        FieldName{
-            "threads",
-            "",
-            "CPU threads inside a forward call; on a GPU, those that cut windows; auto: the rank's share of its cores",
-            {1, 4096}},
-        s.threads);
-    v(
-        FieldName{
-            "patch", "px", "edge of the square a rank is responsible for; a multiple of the alignment", {1, kMaxEdge}},
-        s.patch);
-    v(FieldName{"halo",
-                "px",
-                "context round a patch: none, a multiple of the alignment, exact, carried: bands of `patch` rows over "
-                "the whole width, each row computed once (engines native and torch), exchanged: the same, and ranks "
-                "send each other the border rows of every layer (engines native and torch), or auto: engines native "
-                "and torch on a CPU take the cheapest of these and the smallest halo without visible seams, others "
-                "search for that halo",
-                {0, kMaxEdge}},
+    v(setting("device", "", "auto takes CUDA devices when there are any"), s.device);
+    v(setting("dtype", "", "precision of the network (tf32, fp16: CUDA only)"), s.dtype);
+    v(setting("layout", "", "memory layout of the network's tensors; auto: the faster one"), s.layout);
+    v(setting(
+          "threads", "", {1, 4096},
+          "CPU threads inside a forward call; on a GPU, those that cut windows; auto: the rank's share of its cores"),
+      s.threads);
+    v(setting("patch", "px", {1, kMaxEdge},
+              "edge of the square a rank is responsible for; a multiple of the alignment"),
+      s.patch);
+    v(setting("halo", "px", {0, kMaxEdge},
+              "context round a patch: none, a multiple of the alignment, exact, carried: bands of `patch` rows over "
+              "the whole width, each row computed once (engines native and torch), exchanged: the same, and ranks "
+              "send each other the border rows of every layer (engines native and torch), or auto: engines native "
+              "and torch on a CPU take the cheapest of these and the smallest halo without visible seams, others "
+              "search for that halo"),
       s.halo);
-    v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts", {0, 1}}, s.halo_tolerance);
-    v(FieldName{"batch",
-                "",
-                "windows in one forward call; auto: the fastest found in 5 % of the job, on a CPU a small one; "
-                "largest: the largest that fits",
-                {1, kMaxCount}},
+    v(setting("halo_tolerance", "[0,1]", {0, 1}, "largest seam error that halo auto accepts"), s.halo_tolerance);
+    v(setting("batch", "", {1, kMaxCount},
+              "windows in one forward call; auto: the fastest found in 5 % of the job, on a CPU a small one; "
+              "largest: the largest that fits"),
       s.batch);
-    v(FieldName{"last_batch", "", "pad repeats a window and drops its output; ragged runs a smaller batch"},
+    v(setting("last_batch", "", "pad repeats a window and drops its output; ragged runs a smaller batch"),
       s.last_batch);
-    v(FieldName{"workload", "", "tiles, or whole images with one forward call each"}, s.workload);
-    v(FieldName{"replicate", "", "whole: every rank runs its own copy"}, s.replicate);
-    v(FieldName{"output", "",
-                "memory; file: written by all ranks, none holds the image; checksum: nothing is kept; auto: file where "
-                "input and output take more than half of a host's free memory"},
+    v(setting("workload", "", "tiles, or whole images with one forward call each"), s.workload);
+    v(setting("replicate", "", "whole: every rank runs its own copy"), s.replicate);
+    v(setting("output", "",
+              "memory; file: written by all ranks, none holds the image; checksum: nothing is kept; auto: file where "
+              "input and output take more than half of a host's free memory"),
       s.output);
-    v(FieldName{"odd_shape", "", "whole: extents that are not multiples of the alignment"}, s.odd_shape);
-    v(FieldName{"ranks", "", "how many of the started ranks take part", {1, kMaxCount}}, s.ranks);
-    v(FieldName{"placement", "", "of fewer ranks than were started over nodes: fill node after node, or all in turn"},
+    v(setting("odd_shape", "", "whole: extents that are not multiples of the alignment"), s.odd_shape);
+    v(setting("ranks", "", {1, kMaxCount}, "how many of the started ranks take part"), s.ranks);
+    v(setting("placement", "", "of fewer ranks than were started over nodes: fill node after node, or all in turn"),
       s.placement);
-    v(FieldName{"schedule", "",
-                "contiguous shares of the windows, or dynamic: batches are taken from a shared counter"},
+    v(setting("schedule", "", "contiguous shares of the windows, or dynamic: batches are taken from a shared counter"),
       s.schedule);
-    v(FieldName{"slots", "", "batches in flight on a CUDA device, 1 to 3; 1: none overlap", {1, 3}}, s.slots);
-    v(FieldName{"overlap", "", "CUDA: copies and compute at the same time; off: stages one after the other"},
-      s.overlap);
-    v(FieldName{"cudnn_benchmark", "", "CUDA: let cuDNN time its algorithms for each shape"}, s.cudnn_benchmark);
-    v(FieldName{"cuda_graph", "", "CUDA: replay the forward call as a captured graph"}, s.cuda_graph);
-    v(FieldName{"fusion", "", "CUDA: bias, ReLU and sums inside the convolutions, each checked; auto: where faster"},
+    v(setting("slots", "", {1, 3}, "batches in flight on a CUDA device, 1 to 3; 1: none overlap"), s.slots);
+    v(setting("overlap", "", "CUDA: copies and compute at the same time; off: stages one after the other"), s.overlap);
+    v(setting("cudnn_benchmark", "", "CUDA: let cuDNN time its algorithms for each shape"), s.cudnn_benchmark);
+    v(setting("cuda_graph", "", "CUDA: replay the forward call as a captured graph"), s.cuda_graph);
+    v(setting("fusion", "", "CUDA: bias, ReLU and sums inside the convolutions, each checked; auto: where faster"),
       s.fusion);
-    v(FieldName{"memory_limit_mib", "MiB", "cap on the engine's allocator, CPU too; 0: none", {0, kMaxEdge}},
+    v(setting("memory_limit_mib", "MiB", {0, kMaxEdge}, "cap on the engine's allocator, CPU too; 0: none"),
       s.memory_limit_mib);
-    v(FieldName{"timed.base_s", "s", "engine timed: T(b) = base_s + per_window_s b", {0, kMaxSeconds}}, s.timed.base_s);
-    v(FieldName{"timed.per_window_s", "s", "engine timed: see timed.base_s", {0, kMaxSeconds}}, s.timed.per_window_s);
-    v(FieldName{"timed.table", "", "engine timed: T(b) by batch in seconds, as in 1:0.012,4:0.03; wins over both"},
+    v(setting("timed.base_s", "s", {0, kMaxSeconds}, "engine timed: T(b) = base_s + per_window_s b"), s.timed.base_s);
+    v(setting("timed.per_window_s", "s", {0, kMaxSeconds}, "engine timed: see timed.base_s"), s.timed.per_window_s);
+    v(setting("timed.table", "", "engine timed: T(b) by batch in seconds, as in 1:0.012,4:0.03; wins over both"),
       s.timed.table);
-    v(FieldName{"timed.results", "", "engine timed: results.jsonl whose forward calls give the table"},
-      s.timed.results);
-    v(FieldName{"timed.slow_rank", "", "engine timed: number of a slow rank; -1: none", {-1, kMaxCount}},
+    v(setting("timed.results", "", "engine timed: results.jsonl whose forward calls give the table"), s.timed.results);
+    v(setting("timed.slow_rank", "", {-1, kMaxCount}, "engine timed: number of a slow rank; -1: none"),
       s.timed.slow_rank);
-    v(FieldName{"timed.slow_factor", "", "engine timed: how much longer its calls take", {1, 1000}},
-      s.timed.slow_factor);
-    v(FieldName{"worker.options", "",
-                "engines in a process of their own: options of the adapter, NAME or NAME=VALUE, joined by commas"},
+    v(setting("timed.slow_factor", "", {1, 1000}, "engine timed: how much longer its calls take"), s.timed.slow_factor);
+    v(setting("worker.options", "",
+              "engines in a process of their own: options of the adapter, NAME or NAME=VALUE, joined by commas"),
       s.worker.options);
-    v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
-    v(FieldName{"image.raw", "", "the file holds raw samples of this shape, as 2000x3000x1:u16; empty: it says itself"},
+    v(setting("image.path", "", "image file; empty: a synthetic scene"), s.image.path);
+    v(setting("image.raw", "", "the file holds raw samples of this shape, as 2000x3000x1:u16; empty: it says itself"),
       s.image.raw);
-    v(FieldName{"image.range", "",
-                "sample values of the file that are 0 and 1 to the network: auto (percentiles) or LO:HI, as -300:4700; "
-                "empty: those of the type"},
+    v(setting("image.range", "",
+              "sample values of the file that are 0 and 1 to the network: auto (percentiles) or LO:HI, as -300:4700; "
+              "empty: those of the type"),
       s.image.range);
-    v(FieldName{"image.nodata", "",
-                "sample value of the file that is no data and is kept: a number, nan or none; empty: as the file says"},
+    v(setting("image.nodata", "",
+              "sample value of the file that is no data and is kept: a number, nan or none; empty: as the file says"),
       s.image.nodata);
-    v(FieldName{"image.bands", "",
-                "1 or 3 channels of the file that are the image, as 4 or 4-6, alpha counted; empty: all but alpha"},
+    v(setting("image.bands", "",
+              "1 or 3 channels of the file that are the image, as 4 or 4-6, alpha counted; empty: all but alpha"),
       s.image.bands);
-    v(FieldName{"image.height", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.height);
-    v(FieldName{"image.width", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.width);
-    v(FieldName{"image.height_per_rank",
-                "px",
-                "of the scene: its height is this times the ranks of the point; 0: image.height",
-                {0, kMaxEdge}},
+    v(setting("image.height", "px", {1, kMaxEdge}, "of the synthetic scene"), s.image.height);
+    v(setting("image.width", "px", {1, kMaxEdge}, "of the synthetic scene"), s.image.width);
+    v(setting("image.height_per_rank", "px", {0, kMaxEdge},
+              "of the scene: its height is this times the ranks of the point; 0: image.height"),
       s.image.height_per_rank);
-    v(FieldName{"image.channels", "", "of the synthetic scene: 1 or 3", {1, 3}}, s.image.channels);
-    v(FieldName{"image.crop_height", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_height);
-    v(FieldName{"image.crop_width", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_width);
-    v(FieldName{"image.noise_sigma", "[0,1]", "standard deviation of the Gaussian noise added; 0: none", {0, 10}},
+    v(setting("image.channels", "", {1, 3}, "of the synthetic scene: 1 or 3"), s.image.channels);
+    v(setting("image.crop_height", "px", {0, kMaxEdge}, "of the file: its centre; 0: all"), s.image.crop_height);
+    v(setting("image.crop_width", "px", {0, kMaxEdge}, "of the file: its centre; 0: all"), s.image.crop_width);
+    v(setting("image.noise_sigma", "[0,1]", {0, 10}, "standard deviation of the Gaussian noise added; 0: none"),
       s.image.noise_sigma);
-    v(FieldName{"image.seed", "", "of the scene and of the noise"}, s.image.seed);
+    v(setting("image.seed", "", "of the scene and of the noise"), s.image.seed);
 }
 
 /// All settings of a point.
@@ -216,25 +200,22 @@ void point_fields(Settings& s, Visitor&& v) {
 
 template <class Settings, class Visitor>
 void study_fields(Settings& s, Visitor&& v) {
-    v(FieldName{"name", "", "of the study, in results and file names"}, s.name);
-    v(FieldName{"preset", "", "which of the study's `presets` holds; empty: none"}, s.preset);
-    v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
+    v(setting("name", "", "of the study, in results and file names"), s.name);
+    v(setting("preset", "", "which of the study's `presets` holds; empty: none"), s.preset);
+    v(setting("devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"),
       s.device_sharing);
-    v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
-    v(FieldName{"exchange", "",
-                "what carries output between nodes, and border rows between GPUs (halo: exchanged): mpi, or nccl "
-                "(run on one GPU only); auto: mpi"},
+    v(setting("metrics.reduction", "", "what carries per-rank figures to rank 0"), s.reduction);
+    v(setting("exchange", "",
+              "what carries output between nodes, and border rows between GPUs (halo: exchanged): mpi, or nccl "
+              "(run on one GPU only); auto: mpi"),
       s.exchange);
-    v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
+    v(setting("watchdog_s", "s", {0, kMaxSeconds}, "a rank that is stopped this long ends the job; 0: never"),
       s.watchdog_s);
-    v(FieldName{"bounds", "",
-                "measure what devices and hosts reach at best, once a precision, and set points beside it"},
+    v(setting("bounds", "", "measure what devices and hosts reach at best, once a precision, and set points beside it"),
       s.bounds);
-    v(FieldName{"save_images", "", "write the denoised image of each point into the study's folder"}, s.save_images);
-    v(FieldName{"previews",
-                "px",
-                "edge of the pictures before and after that the report shows of each network; 0: none",
-                {0, 4096}},
+    v(setting("save_images", "", "write the denoised image of each point into the study's folder"), s.save_images);
+    v(setting("previews", "px", {0, 4096},
+              "edge of the pictures before and after that the report shows of each network; 0: none"),
       s.previews);
 }
 
