@@ -49,8 +49,7 @@ struct BenchArguments {
 };
 
 const char* default_of(std::string_view key) {
-    return std::find_if(kDefaults.begin(), kDefaults.end(), [&](const auto& each) { return each.first == key; })
-        ->second;
+    return std::ranges::find_if(kDefaults, [&](const auto& each) { return each.first == key; })->second;
 }
 
 std::vector<config::SettingHelp> bench_settings() {
@@ -72,8 +71,8 @@ std::vector<config::SettingHelp> bench_settings() {
 /// "--image-noise-sigma" for image.noise_sigma; image.path is "--image", too.
 std::string option_of(const std::string& key) {
     std::string name = "--" + key;
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return c == '.' || c == '_'; }, '-');
+    std::ranges::replace_if(
+        name, [](char c) { return c == '.' || c == '_'; }, '-');
     return key == "image.path" ? "--image," + name : name;
 }
 
@@ -110,7 +109,7 @@ void add_setting_option(CLI::App& command, const config::SettingHelp& setting, c
 }
 
 bool is_given(const config::Assignments& given, std::string_view key) {
-    return std::any_of(given.begin(), given.end(), [&](const auto& each) { return each.key == key; });
+    return std::ranges::any_of(given, [&](const auto& each) { return each.key == key; });
 }
 
 /// The file of the weights that a point takes by itself; nothing for a network that comes in a file, and where the

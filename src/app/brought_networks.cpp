@@ -30,9 +30,9 @@ namespace {
 /// crashes ends alone.
 EngineKind installed_engine_for(const fs::path& file) {
     const auto engines = engines_of_file(file.string());
-    auto found = std::find_if(engines.begin(), engines.end(),
-                              [](EngineKind each) { return has_own_process(each) && engine::is_installed(each); });
-    if (found == engines.end()) found = std::find_if(engines.begin(), engines.end(), engine::is_installed);
+    auto found = std::ranges::find_if(
+        engines, [](EngineKind each) { return has_own_process(each) && engine::is_installed(each); });
+    if (found == engines.end()) found = std::ranges::find_if(engines, engine::is_installed);
     if (found != engines.end()) return *found;
     throw UsageError(fmt::format("{}: no engine that runs it is installed: launch/engines.sh --only {}", file.string(),
                                  name_of(engines.front())));
@@ -104,8 +104,7 @@ std::vector<std::pair<std::string, config::EngineSetting>> files_of(const std::v
     std::vector<std::pair<std::string, config::EngineSetting>> files;
     for (const config::PointSettings* point : points) {
         if (!point->network.is_brought()) continue;
-        auto known = std::find_if(files.begin(), files.end(),
-                                  [&](const auto& each) { return each.first == point->network.file; });
+        auto known = std::ranges::find_if(files, [&](const auto& each) { return each.first == point->network.file; });
         if (known == files.end()) known = files.insert(known, {point->network.file, point->engine});
         if (!runs_file(known->second, known->first)) known->second = point->engine;
     }

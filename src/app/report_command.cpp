@@ -67,7 +67,7 @@ std::vector<Output> outputs_of(const ReportArguments& arguments, const std::vect
 
 void write(const std::vector<Output>& outputs, const std::vector<fs::path>& results) {
     const auto to_stdout = [](const Output& output) { return output.file == kStdout; };
-    const auto num_printed = std::count_if(outputs.begin(), outputs.end(), to_stdout);
+    const auto num_printed = std::ranges::count_if(outputs, to_stdout);
     if (num_printed > 1) throw UsageError("only one output may go to standard output (-)");
     std::set<fs::path> names;
     for (const auto& output : outputs)
@@ -101,7 +101,7 @@ ExitCode make_report(const ReportArguments& arguments) {
     if (!page_only)
         for (const auto& file : results) files.push_back(report::load_results(file));
     write(outputs_of(arguments, results, files), results);
-    if (std::none_of(arguments.exports.begin(), arguments.exports.end(), holds_valid_points_only)) return ExitCode::ok;
+    if (std::ranges::none_of(arguments.exports, holds_valid_points_only)) return ExitCode::ok;
     for (const auto& point : report::left_out_of_exports(files))
         print_text(stderr, "left out of the exports, which hold VALID points: {}\n", point);
     return ExitCode::ok;

@@ -65,8 +65,8 @@ Settings chosen_settings(const std::vector<std::string>& words) {
     Settings all = config::all_settings();
     if (words.empty()) return all;
     std::erase_if(all, [&](const config::SettingHelp& setting) {
-        return std::none_of(words.begin(), words.end(),
-                            [&](const std::string& word) { return setting.key.find(word) != std::string::npos; });
+        return std::ranges::none_of(
+            words, [&](const std::string& word) { return setting.key.find(word) != std::string::npos; });
     });
     if (all.empty())
         throw UsageError(fmt::format("no setting has '{}' in its name; without a word all are listed", words.front()));
@@ -83,8 +83,8 @@ void print_tables(const Settings& all, bool markdown) {
     bool is_first = true;
     for (const auto& [group, name] : enum_table<config::SettingGroup>()) {
         Settings members;
-        std::copy_if(all.begin(), all.end(), std::back_inserter(members),
-                     [group = group](const auto& setting) { return setting.group == group; });
+        std::ranges::copy_if(all, std::back_inserter(members),
+                             [group = group](const auto& setting) { return setting.group == group; });
         if (members.empty()) continue;
         const report::TextTable table = table_of(members);
         fmt::print("{}{}{}\n\n{}", std::exchange(is_first, false) ? "" : "\n", markdown ? "## " : "", title_of(group),

@@ -55,7 +55,7 @@ CallTimes::CallTimes(const TimedSettings& settings) : settings_(settings), table
 
 double CallTimes::seconds(int64_t batch) const {
     if (table_.empty()) return settings_.base_s + settings_.per_window_s * static_cast<double>(batch);
-    const auto above = std::find_if(table_.begin(), table_.end(), [&](const CallTime& t) { return t.batch >= batch; });
+    const auto above = std::ranges::find_if(table_, [&](const CallTime& t) { return t.batch >= batch; });
     if (above == table_.end())
         refuse_table(settings_,
                      fmt::format("it ends at batch {} and says nothing of batch {}", table_.back().batch, batch));

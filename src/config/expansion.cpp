@@ -19,7 +19,7 @@ using Axis = std::vector<const Assignment*>;
 size_t size_of(const Axis& axis) { return axis.front()->values.size(); }
 
 bool has_key(const Assignments& assignments, const std::string& key) {
-    return std::any_of(assignments.begin(), assignments.end(), [&](const auto& each) { return each.key == key; });
+    return std::ranges::any_of(assignments, [&](const auto& each) { return each.key == key; });
 }
 
 /// The point settings of a group: the defaults that it does not override, then its own.
@@ -35,9 +35,8 @@ Assignments merged(const Assignments& top, const Assignments& group) {
 std::vector<Axis> axes_of(const Assignments& assignments) {
     std::vector<Axis> axes;
     for (const Assignment& assignment : assignments) {
-        const auto partner = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) {
-            return assignment.zip != 0 && axis.front()->zip == assignment.zip;
-        });
+        const auto partner = std::ranges::find_if(
+            axes, [&](const Axis& axis) { return assignment.zip != 0 && axis.front()->zip == assignment.zip; });
         if (partner == axes.end())
             axes.push_back({&assignment});
         else
@@ -76,8 +75,8 @@ class Rule {
     }
 
     [[nodiscard]] bool matches(const PointSettings& point) const {
-        return std::all_of(keys_.begin(), keys_.end(),
-                           [&](const auto& key) { return key.second.contains(text_by_key(point, key.first)); });
+        return std::ranges::all_of(keys_,
+                                   [&](const auto& key) { return key.second.contains(text_by_key(point, key.first)); });
     }
 
   private:
@@ -125,7 +124,7 @@ class Expansion {
             for (size_t i = 0; i < axes.size(); ++i)
                 for (const Assignment* assignment : axes[i])
                     set_at(point, assignment->key, assignment->values[chosen[i]]);
-            if (std::none_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.matches(point); }))
+            if (std::ranges::none_of(rules, [&](const Rule& rule) { return rule.matches(point); }))
                 points_.push_back(std::move(point));
             more = false;
             for (size_t axis = axes.size(); axis-- > 0 && !more;) {

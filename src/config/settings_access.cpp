@@ -79,7 +79,7 @@ std::vector<std::string> keys_of() {
 }
 
 bool contains(const std::vector<std::string>& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
+    return std::ranges::find(words, word) != words.end();
 }
 
 // Checks that are not ranges.
@@ -236,7 +236,7 @@ std::string unknown_key(std::string_view key) {
     const std::string members = members_of(key);
     if (!members.empty()) return "'" + std::string(key) + "' is a group of settings, not a value: " + members;
     constexpr std::array<std::string_view, 4> kStudyWords{"groups", "zip", "exclude", "presets"};
-    if (std::find(kStudyWords.begin(), kStudyWords.end(), key) != kStudyWords.end())
+    if (std::ranges::find(kStudyWords, key) != kStudyWords.end())
         return "'" + std::string(key) + "' cannot stand here; docs/studies.md says where it can";
     std::vector<std::string> known = all_keys();
     const auto is_known = [&](std::string_view word) { return std::ranges::find(known, word) != known.end(); };

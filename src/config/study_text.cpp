@@ -26,7 +26,7 @@ void put(const Assignment& replacement, StudyText& study) {
     const auto is_same = [&](const Assignment& assignment) { return assignment.key == replacement.key; };
     for (GroupText& group : study.groups) std::erase_if(group.settings, is_same);
     auto& top = study.top.settings;
-    const auto written = std::find_if(top.begin(), top.end(), is_same);
+    const auto written = std::ranges::find_if(top, is_same);
     if (written == top.end())
         top.push_back(replacement);
     else

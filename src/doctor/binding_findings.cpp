@@ -38,7 +38,7 @@ void add_shared(const Ranks& ranks, Findings& all) {
     for (const auto& group : plan::shared_devices(topology_of(ranks))) {
         const plan::RankPlace& place = ranks[static_cast<size_t>(group.front())].place;
         const auto shares = [&](const RankFacts& rank) {
-            return std::find(group.begin(), group.end(), rank.place.rank) != group.end();
+            return std::ranges::find(group, rank.place.rank) != group.end();
         };
         all.push_back({Severity::wrong,
                        ranks_where(ranks, shares) + " share one GPU (" + place.device_name + ", bus " +
@@ -51,7 +51,7 @@ void add_shared(const Ranks& ranks, Findings& all) {
 void add_mixed(const Ranks& ranks, Findings& all) {
     const auto is_cuda = [](const RankFacts& rank) { return rank.place.device.is_cuda(); };
     const std::string without = ranks_where(ranks, std::not_fn(is_cuda));
-    if (without.empty() || std::none_of(ranks.begin(), ranks.end(), is_cuda)) return;
+    if (without.empty() || std::ranges::none_of(ranks, is_cuda)) return;
     all.push_back(
         {Severity::wrong, without + " compute on the CPU while others have a GPU",
          "use nodes with equally many GPUs and look at CUDA_VISIBLE_DEVICES there, or start with --device cpu"});
@@ -132,7 +132,7 @@ void add_overlap(const Members& node, Findings& all) {
     std::set<int> cores;
     for (const auto* rank : node) {
         const auto shares_a_core = [&](const RankFacts* other) { return other != rank && overlap(*rank, *other); };
-        if (std::none_of(node.begin(), node.end(), shares_a_core)) continue;
+        if (std::ranges::none_of(node, shares_a_core)) continue;
         sharing.push_back(rank);
         cores.insert(rank->cores.begin(), rank->cores.end());
     }
@@ -149,7 +149,7 @@ void add_overlap(const Members& node, Findings& all) {
         return rank->variables.contains("GOMP_CPU_AFFINITY") ||
                (found != rank->variables.end() && found->second != "false" && found->second != "FALSE");
     };
-    if (std::any_of(sharing.begin(), sharing.end(), pins))
+    if (std::ranges::any_of(sharing, pins))
         all.push_back({Severity::advice,
                        "OMP_PROC_BIND pins threads of " + text_of(sharing) + " to the same first cores",
                        "unset OMP_PROC_BIND and GOMP_CPU_AFFINITY, or bind the ranks apart"});
@@ -202,7 +202,7 @@ void add_remote_memory(const Ranks& ranks, Findings& all) {
     const Members far = members_where(ranks, [](const RankFacts& rank) {
         const auto& nodes = rank.memory_nodes;
         return rank.device_memory_node && !nodes.empty() &&
-               std::find(nodes.begin(), nodes.end(), *rank.device_memory_node) == nodes.end();
+               std::ranges::find(nodes, *rank.device_memory_node) == nodes.end();
     });
     if (far.empty()) return;
     all.push_back({Severity::advice,

@@ -72,8 +72,7 @@ std::string links_text(const plan::Topology& topology, const std::vector<LinkSpe
             if ((node(link.from) != node(link.to)) == between) chosen.push_back(&link);
         }
         if (chosen.empty()) continue;
-        const auto [slowest, fastest] = std::minmax_element(
-            chosen.begin(), chosen.end(), [](auto* a, auto* b) { return a->bytes_per_s < b->bytes_per_s; });
+        const auto [slowest, fastest] = std::ranges::minmax_element(chosen, {}, &LinkSpeed::bytes_per_s);
         text += fmt::format("messages {}: {:.2f} GB/s, {:.1f} us", between ? "between nodes" : "within a node",
                             (*slowest)->bytes_per_s * 1e-9, (*slowest)->latency_s * 1e6);
         if (chosen.size() > 1)
@@ -88,7 +87,7 @@ std::string tiny_text(const std::vector<double>& errors) {
     // NaN counts as the largest.
     const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
     return fmt::format("a tiny network on each rank, against the fp64 reference: largest difference {:.2e}\n",
-                       *std::max_element(errors.begin(), errors.end(), less));
+                       *std::ranges::max_element(errors, less));
 }
 
 std::string findings_text(const Findings& all) {
@@ -96,8 +95,7 @@ std::string findings_text(const Findings& all) {
     for (const auto& finding : all)
         text += fmt::format("{}: {}\n    fix: {}\n", finding.severity == Severity::wrong ? "WRONG" : "advice",
                             finding.what, finding.fix);
-    const auto wrong = std::count_if(all.begin(), all.end(),
-                                     [](const Finding& finding) { return finding.severity == Severity::wrong; });
+    const auto wrong = std::ranges::count(all, Severity::wrong, &Finding::severity);
     if (all.empty()) return text + "CHECK: OK\n";
     return text + fmt::format("CHECK: {}, {} wrong\n", counted(all.size(), "finding"), wrong);
 }

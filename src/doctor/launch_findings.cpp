@@ -71,16 +71,13 @@ Findings tiny_findings(const std::vector<double>& errors, double tolerance, cons
     return all;
 }
 
-bool any_wrong(const Findings& all) {
-    return std::any_of(all.begin(), all.end(),
-                       [](const Finding& finding) { return finding.severity == Severity::wrong; });
-}
+bool any_wrong(const Findings& all) { return std::ranges::count(all, Severity::wrong, &Finding::severity) > 0; }
 
 namespace {
 
 bool is_version(const std::string& text) {
     const auto fits = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
-    return !text.empty() && std::all_of(text.begin(), text.end(), fits);
+    return !text.empty() && std::ranges::all_of(text, fits);
 }
 
 std::string major_of(const std::string& version) { return version.substr(0, version.find('.')); }
@@ -105,7 +102,7 @@ void add_version_mismatch(const RankFacts& rank, Findings& all) {
 void add_unequal_ranks(const std::vector<RankFacts>& ranks, Findings& all) {
     const RankFacts& first = ranks.front();
     for (size_t i = 0; i < first.libraries.size(); ++i) {
-        const auto other = std::find_if(ranks.begin(), ranks.end(), [&](const RankFacts& rank) {
+        const auto other = std::ranges::find_if(ranks, [&](const RankFacts& rank) {
             return i >= rank.libraries.size() || rank.libraries[i].loaded != first.libraries[i].loaded;
         });
         if (other == ranks.end()) continue;
@@ -141,9 +138,7 @@ void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& link
     speeds.reserve(links.size());
     for (const auto& link : links) speeds.push_back(link.bytes_per_s);
     const double usual = median(speeds);
-    const auto slowest = std::min_element(links.begin(), links.end(), [](const auto& one, const auto& other) {
-        return one.bytes_per_s < other.bytes_per_s;
-    });
+    const auto slowest = std::ranges::min_element(links, {}, &LinkSpeed::bytes_per_s);
     const plan::RankPlace& from = topology.place_of(slowest->from);
     const plan::RankPlace& to = topology.place_of(slowest->to);
     const std::string pair =

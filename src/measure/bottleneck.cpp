@@ -95,8 +95,7 @@ std::string beside(const std::vector<Loss>& losses) {
 }
 
 const LimitMeaning& meaning_of(Limit limit) {
-    const auto& all = limit_meanings();
-    return *std::find_if(all.begin(), all.end(), [&](const LimitMeaning& meaning) { return meaning.limit == limit; });
+    return *std::ranges::find(limit_meanings(), limit, &LimitMeaning::limit);
 }
 
 /// The engine native has a lower one on some processors only, and lower precisions are not lowered again.

@@ -24,7 +24,7 @@ Launches distinct(const Launches& launches) {
     for (const auto& launch : launches) {
         require(!launch.empty() && *std::min_element(launch.begin(), launch.end()) > 0,
                 "comparison of a launch without samples or with a time that is not positive");
-        if (std::find(kept.begin(), kept.end(), launch) == kept.end()) kept.push_back(launch);
+        if (std::ranges::find(kept, launch) == kept.end()) kept.push_back(launch);
     }
     return kept;
 }

@@ -184,9 +184,8 @@ std::vector<Roofline> find_rooflines(const StudyPoints& points) {
     for (const auto& [trace, summary] : points) {
         if (!is_bounded(*summary)) continue;
         const plan::Point& point = trace->point;
-        auto roofline = std::find_if(all.begin(), all.end(), [&](const Roofline& one) {
-            return one.device == point.device && one.dtype == point.settings.dtype;
-        });
+        auto roofline = std::ranges::find_if(
+            all, [&](const Roofline& one) { return one.device == point.device && one.dtype == point.settings.dtype; });
         const auto place = static_cast<size_t>(roofline - all.begin());
         if (roofline == all.end()) {
             all.push_back({point.device, point.settings.dtype, 0, {}, {}, {}});

@@ -93,7 +93,7 @@ std::optional<double> stage_seconds(const record::PointTrace& trace, record::Sta
     std::vector<double> slowest(trace.wall_s.size(), 0.0);
     for (const auto& rank : trace.ranks)
         for (size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], rank.stage_s[i][stage]);
-    const bool took_place = std::any_of(slowest.begin(), slowest.end(), [](double s) { return s > 0; });
+    const bool took_place = std::ranges::any_of(slowest, [](double s) { return s > 0; });
     return took_place ? std::optional(median(slowest)) : std::nullopt;
 }
 

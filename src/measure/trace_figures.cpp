@@ -56,7 +56,7 @@ std::optional<double> largest(const record::PointTrace& trace, Meter meter) {
 
 /// True when some rank has `meter` above a negligible share of its observed time.
 bool is_noticeable(const record::PointTrace& trace, Meter meter) {
-    return std::any_of(trace.ranks.begin(), trace.ranks.end(), [&](const record::RankTrace& rank) {
+    return std::ranges::any_of(trace.ranks, [&](const record::RankTrace& rank) {
         const auto& seconds = rank.telemetry[meter];
         return seconds && *seconds > kNegligibleShare * rank.telemetry[Meter::observed_s].value_or(0);
     });

@@ -89,7 +89,7 @@ void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits) {
     };
     for (TuningTrial& trial : trials) {
         const double pixels = trial.candidate.computed_pixels;
-        const bool is_wasteful = std::any_of(trials.begin(), trials.end(), [&](const TuningTrial& other) {
+        const bool is_wasteful = std::ranges::any_of(trials, [&](const TuningTrial& other) {
             return fits(other) && family_of(other) == family_of(trial) &&
                    pixels > kMostPixels * other.candidate.computed_pixels;
         });
@@ -101,7 +101,7 @@ std::vector<size_t> entrants(const TuningTrials& trials, int64_t edge) {
     std::vector<size_t> order;
     for (size_t i = 0; i < trials.size(); ++i)
         if (enters(trials[i], edge)) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return is_faster(trials[a], trials[b]); });
+    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return is_faster(trials[a], trials[b]); });
     return order;
 }
 
@@ -128,8 +128,7 @@ void halve(TuningTrials& trials, int64_t edge) {
         else if (enters(trial, edge) && trial.edge == 0)
             trial.dropped = "no time left";
     }
-    std::stable_sort(measured.begin(), measured.end(),
-                     [](const TuningTrial* a, const TuningTrial* b) { return is_faster(*a, *b); });
+    std::ranges::stable_sort(measured, [](const TuningTrial* a, const TuningTrial* b) { return is_faster(*a, *b); });
     const size_t kept = std::max<size_t>(kLeastKept, (measured.size() + kKeptOf - 1) / kKeptOf);
     for (size_t i = kept; i < measured.size(); ++i) measured[i]->dropped = "slower";
     drop_kin_of_the_lost(trials);

@@ -13,7 +13,7 @@ using Summaries = std::vector<Summary>;
 using Condition = std::function<bool(const Summary&)>;
 
 int64_t count_if(const Summaries& summaries, const Condition& condition) {
-    return std::count_if(summaries.begin(), summaries.end(), condition);
+    return std::ranges::count_if(summaries, condition);
 }
 
 /// Counts subjects of a verdict: "2 of 9 points".
@@ -53,11 +53,11 @@ void add_reasons(const Summaries& summaries, const Counter& counted, const Condi
     for (const auto& summary : summaries) {
         if (!concerned(summary)) continue;
         for (const auto& reason : summary.reasons) {
-            if (std::find(seen.begin(), seen.end(), reason) != seen.end()) continue;
+            if (std::ranges::find(seen, reason) != seen.end()) continue;
             seen.push_back(reason);
             if (seen.size() > kMostReasons) continue;
             const int64_t count = count_if(summaries, [&](const Summary& other) {
-                return concerned(other) && std::count(other.reasons.begin(), other.reasons.end(), reason) > 0;
+                return concerned(other) && std::ranges::count(other.reasons, reason) > 0;
             });
             reasons.push_back(counted(count) + ": " + reason);
         }

@@ -132,7 +132,7 @@ template <class E, class T, class U>
     for (const auto& [enumerator, name] : enum_table<E>()) {
         const auto index = static_cast<size_t>(enumerator);
         const auto took_place = [=](const auto& repetition) { return repetition[index] != 0; };
-        if (std::none_of(form.value.begin(), form.value.end(), took_place)) continue;
+        if (std::ranges::none_of(form.value, took_place)) continue;
         for (const auto& repetition : form.value) all[std::string(name)].push_back(number(repetition[index]));
     }
     return all;

@@ -32,7 +32,7 @@ bool has_figures(const RecordedPoint& point) {
     const auto& wall_s = point.trace.wall_s;
     return point.summary.status == record::PointStatus::ok &&
            point.summary.verification != record::Verification::Outcome::failed && !wall_s.empty() &&
-           std::all_of(wall_s.begin(), wall_s.end(), [](double s) { return std::isfinite(s) && s > 0; });
+           std::ranges::all_of(wall_s, [](double s) { return std::isfinite(s) && s > 0; });
 }
 
 std::string state_of(const RecordedPoint& point) {
@@ -108,7 +108,7 @@ std::string why_not_in(Side Match::*side, Side Match::*other, const Match& match
         return candidate.label == match.label && !(candidate.*side).launches.empty() &&
                (candidate.*other).launches.empty();
     };
-    const auto found = std::find_if(all.begin(), all.end(), is_like_it);
+    const auto found = std::ranges::find_if(all, is_like_it);
     std::string text = fmt::format("not in {}", (match.*side).name);
     if (found == all.end() || (match.*other).launches.empty()) return text;
     const std::string how = other_work(*(match.*other).launches.front(), *((*found).*side).launches.front());
@@ -165,7 +165,7 @@ void add_invalid(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches) {
         if (!is_invalid(point)) continue;
         std::string remark = fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; "));
-        if (std::count(remarks.begin(), remarks.end(), remark) == 0) remarks.push_back(std::move(remark));
+        if (std::ranges::count(remarks, remark) == 0) remarks.push_back(std::move(remark));
     }
 }
 
@@ -215,7 +215,7 @@ void add_environment(const record::Environment& reference, const ResultsFile& fi
     for (const auto& session : file.sessions)
         for (const auto& difference : environment_differences(reference, session.environment)) {
             std::string text = difference.text() + (difference.decisive ? "" : " (may not matter)");
-            if (std::count(changes.begin(), changes.end(), text) == 0) changes.push_back(std::move(text));
+            if (std::ranges::count(changes, text) == 0) changes.push_back(std::move(text));
         }
 }
 
@@ -242,8 +242,8 @@ void check_simulated(const std::vector<ResultsFile>& old_files, const std::vecto
 }  // namespace
 
 int64_t ResultsComparison::count(measure::Change change) const {
-    return std::count_if(points.begin(), points.end(),
-                         [&](const auto& point) { return point.comparison && point.comparison->change == change; });
+    return std::ranges::count_if(
+        points, [&](const auto& point) { return point.comparison && point.comparison->change == change; });
 }
 
 ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,

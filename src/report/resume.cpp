@@ -70,7 +70,7 @@ class Matching {
     }
 
     void note_unplaced(const RecordedPoint& recorded) {
-        const bool is_known = std::find(keys_.begin(), keys_.end(), plan::key_of(recorded.trace.point)) != keys_.end();
+        const bool is_known = std::ranges::find(keys_, plan::key_of(recorded.trace.point)) != keys_.end();
         if (is_known)
             repeated_ = recorded.summary.label;
         else if (unknown_++ == 0)

@@ -63,8 +63,7 @@ Found images_in(const fs::path& folder, const DenoisePaths& paths) {
         add_recursively(folder, paths.output, found);
     else
         for (const auto& entry : fs::directory_iterator(folder)) add_if_image(entry, folder, found);
-    std::sort(found.images.begin(), found.images.end(),
-              [](const FoundImage& a, const FoundImage& b) { return a.file < b.file; });
+    std::ranges::sort(found.images, {}, &FoundImage::file);
     if (found.images.empty())
         throw UsageError("no images (.png .jpg .webp .bmp .tif .npy) in the folder '" + folder.string() + "'" +
                          (paths.recursive ? "" : "; --recursive also looks into the folders in it"));

@@ -135,14 +135,13 @@ void print(const std::vector<ImageResult>& all, const ImageCounts& counts) {
 
 void ImageResults::add(size_t job, std::string lines, const ImagePasses& passes) {
     const std::vector<measure::Summary>& all = passes.summaries;
-    const bool is_written = std::all_of(all.begin(), all.end(), [](const measure::Summary& pass) {
+    const bool is_written = std::ranges::all_of(all, [](const measure::Summary& pass) {
         return pass.status == record::PointStatus::ok && pass.verification != record::Verification::Outcome::failed;
     });
-    const bool is_interrupted = std::any_of(all.begin(), all.end(), [](const measure::Summary& pass) {
-        return pass.status == record::PointStatus::interrupted;
-    });
+    const bool is_interrupted =
+        std::ranges::count(all, record::PointStatus::interrupted, &measure::Summary::status) > 0;
     images.push_back({job, is_written && !is_interrupted, is_interrupted, passes.images_in_pass, passes.checks,
-                      std::move(lines), *std::max_element(all.begin(), all.end(), is_better)});
+                      std::move(lines), *std::ranges::max_element(all, is_better)});
 }
 
 ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
@@ -153,7 +152,7 @@ ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, con
     ExitCode code = ExitCode::ok;
     if (world.is_root()) {
         const measure::ImageVerdict images = judge(all, counts);
-        std::sort(all.begin(), all.end(), [](const ImageResult& a, const ImageResult& b) { return a.job < b.job; });
+        std::ranges::sort(all, {}, &ImageResult::job);
         print(all, counts);
         print_text(stdout, "{}\n", progress.closing_line(world.size() > 1));
         fmt::print("{}\n", result_line_of(images, is_unfinished(all, counts)));

@@ -98,7 +98,7 @@ class StackFigures {
         for (size_t begin = 0; begin < names.size();) {
             const size_t end = std::min(names.find(kSeparator, begin), names.size());
             const std::string name = names.substr(begin, end - begin);
-            if (std::find(lost_.begin(), lost_.end(), name) == lost_.end()) lost_.push_back(name);
+            if (std::ranges::find(lost_, name) == lost_.end()) lost_.push_back(name);
             begin = end + kSeparator.size();
         }
     }

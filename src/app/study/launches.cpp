@@ -109,7 +109,7 @@ int wait_for(pid_t child) {
 ExitCode graver(ExitCode a, ExitCode b) {
     constexpr std::array kOrder{ExitCode::usage,          ExitCode::verification, ExitCode::failed,
                                 ExitCode::not_comparable, ExitCode::partial,      ExitCode::ok};
-    return *std::find_if(kOrder.begin(), kOrder.end(), [&](ExitCode code) { return code == a || code == b; });
+    return *std::ranges::find_if(kOrder, [&](ExitCode code) { return code == a || code == b; });
 }
 
 measure::Verdict failed_by(const std::string& reason) { return {measure::Validity::failed, {reason}, {}}; }
@@ -242,7 +242,7 @@ std::vector<std::string> launch_command(const StudyLaunches& options, int64_t la
     for (size_t i = 0; i < arguments.size(); ++i) {
         const std::string_view word = arguments[i];
         const std::string_view name = word.substr(0, word.find('='));
-        const bool is_own = std::find(kOwnOptions.begin(), kOwnOptions.end(), name) != kOwnOptions.end();
+        const bool is_own = std::ranges::find(kOwnOptions, name) != kOwnOptions.end();
         if (!is_own) command.push_back(arguments[i]);
         if (is_own && name == word) ++i;  // its value is the next word
     }

@@ -122,8 +122,8 @@ constexpr size_t kMostPlanned = 12;
 /// Returns the device setting that all points share. If they differ, returns automatic.
 config::DeviceChoice common_device(const config::Config& config) {
     const config::DeviceChoice first = config.points.front().device;
-    const bool all_equal = std::all_of(config.points.begin(), config.points.end(),
-                                       [&](const config::PointSettings& point) { return point.device == first; });
+    const bool all_equal =
+        std::ranges::all_of(config.points, [&](const config::PointSettings& point) { return point.device == first; });
     return all_equal ? first : config::DeviceChoice::automatic;
 }
 

@@ -118,7 +118,7 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
     std::map<std::string, int64_t> numbers;
     for (const auto& entry : range) {
         const std::string word = key_of(entry.first, "", seen);
-        if (std::find(kRangeKeys.begin(), kRangeKeys.end(), word) == kRangeKeys.end()) {
+        if (std::ranges::find(kRangeKeys, word) == kRangeKeys.end()) {
             const std::string nearest = nearest_word(word, kRangeKeys);
             fail(entry.first.Mark(), fmt::format("{}: a range has from, to and step or factor, not '{}'{}", key, word,
                                                  did_you_mean(nearest)));

@@ -128,7 +128,7 @@ class Spread {
     [[nodiscard]] bool known() const { return covariance_.size() > 0; }
 
     [[nodiscard]] std::optional<double> of_parameter(Index parameter) const {
-        const auto place = std::find(free_.begin(), free_.end(), parameter);
+        const auto place = std::ranges::find(free_, parameter);
         if (!known() || place == free_.end()) return std::nullopt;
         const Index i = place - free_.begin();
         return factor_ * std::sqrt(covariance_(i, i));

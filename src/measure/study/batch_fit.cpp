@@ -51,8 +51,7 @@ void find_sufficient(const std::vector<BatchTime>& times, BatchFit& fit) {
     }
     fit.fastest_batch = fastest.batch;
     fit.sufficient_batch = taken.batch;
-    const bool is_smallest =
-        std::none_of(times.begin(), times.end(), [&](const auto& t) { return t.batch < taken.batch; });
+    const bool is_smallest = std::ranges::none_of(times, [&](const auto& t) { return t.batch < taken.batch; });
     const std::string smaller = is_smallest ? "no smaller one was measured" : "every smaller one loses more than 3 %";
     fit.sufficient_words = taken.batch == fastest.batch
                                ? "the fastest; " + smaller

@@ -17,7 +17,7 @@ namespace {
 
 using Keys = std::span<const std::string_view>;
 
-bool contains(Keys keys, std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
+bool contains(Keys keys, std::string_view key) { return std::ranges::find(keys, key) != keys.end(); }
 
 /// Precisions, devices, engines and halos are compared each in its faster layout, which is not the same for all, and in
 /// the same one.
@@ -90,7 +90,7 @@ bool is_drawable(const Summary& summary) {
 template <class Wanted>
 std::vector<size_t> members_of(const PointGroup& group, Wanted is_wanted) {
     std::vector<size_t> members;
-    std::copy_if(group.members.begin(), group.members.end(), std::back_inserter(members), is_wanted);
+    std::ranges::copy_if(group.members, std::back_inserter(members), is_wanted);
     return members;
 }
 

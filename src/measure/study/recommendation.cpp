@@ -62,8 +62,7 @@ const Candidate& best_of(const Candidates& all) {
 
 std::string why(const Candidate& best, const Candidates& all) {
     if (all.size() == 1) return "the only verified point without visible seams";
-    const auto faster =
-        std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.rate() > best.rate(); });
+    const auto faster = std::ranges::count_if(all, [&](const auto& one) { return one.rate() > best.rate(); });
     const std::string of = fmt::format(" of {} verified points without visible seams", all.size());
     if (faster == 0) return "the fastest" + of;
     return "needs least memory of those whose interval reaches the fastest" + of;

@@ -78,14 +78,14 @@ std::vector<std::string> source_names(std::span<const fs::path> files) {
     std::vector<std::string> names;
     for (const auto& mine : words) {
         const auto same = [&](size_t depth) {
-            return std::count_if(words.begin(), words.end(),
-                                 [&](const auto& other) { return joined(other, depth) == joined(mine, depth); });
+            return std::ranges::count_if(
+                words, [&](const auto& other) { return joined(other, depth) == joined(mine, depth); });
         };
         size_t depth = 1;
         while (depth < deepest && same(depth) > 1) ++depth;
         const std::string name = joined(mine, same(depth) > 1 ? 1 : depth);
         std::string unique = name;
-        for (int i = 2; std::count(names.begin(), names.end(), unique) > 0; ++i) unique = fmt::format("{}-{}", name, i);
+        for (int i = 2; std::ranges::count(names, unique) > 0; ++i) unique = fmt::format("{}-{}", name, i);
         names.push_back(unique);
     }
     return names;

@@ -17,7 +17,7 @@ namespace {
 record::Json::json_pointer place_of(const config::FieldName& field) {
     std::string path = "/";
     path += field.key;
-    std::replace(path.begin(), path.end(), '.', '/');
+    std::ranges::replace(path, '.', '/');
     return record::Json::json_pointer(path);
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 /// Makes `text` one word, for lines that scripts split at spaces.
 std::string one_word(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }, '_');
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return std::isspace(c) != 0; }, '_');
     return text;
 }
 

@@ -176,7 +176,7 @@ std::string prediction_text(const plan::Plan& plan) {
         gpu = gpu || point.device == DeviceKind::cuda;
         cropped = cropped || plan::is_cropped(point);
         const std::string formula = formula_of(point);
-        if (std::find(formulas.begin(), formulas.end(), formula) == formulas.end()) formulas.push_back(formula);
+        if (std::ranges::find(formulas, formula) == formulas.end()) formulas.push_back(formula);
     }
     if (formulas.empty()) return "";
     return fmt::format(
@@ -190,7 +190,7 @@ std::string prediction_text(const plan::Plan& plan) {
 }
 
 std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops, const TextSize& size) {
-    const PlanColumns columns{std::any_of(plan.points.begin(), plan.points.end(), plan::is_cropped), rank_tflops};
+    const PlanColumns columns{std::ranges::any_of(plan.points, plan::is_cropped), rank_tflops};
     TextTable table = make_plan_table(columns);
     Remarks notes;  // by the numbers of their points
     bool open = false;

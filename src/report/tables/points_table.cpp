@@ -46,8 +46,7 @@ std::string take_equal(std::vector<PointsColumn>& columns) {
 /// The column to leave out next; the end when all others are kept.
 auto least_needed(std::vector<PointsColumn>& columns) {
     const auto order = [](const PointsColumn& column) { return column.need > 0 ? column.need : INT_MAX; };
-    const auto least =
-        std::ranges::min_element(columns, [&](const auto& a, const auto& b) { return order(a) < order(b); });
+    const auto least = std::ranges::min_element(columns, {}, order);
     return least->need > 0 ? least : columns.end();
 }
 
@@ -81,8 +80,8 @@ using Summaries = std::vector<measure::Summary>;
 using Recommendations = std::vector<measure::Recommendation>;
 
 std::string star_of(const measure::Summary& summary, const Recommendations& recommendations) {
-    const bool is_taken = std::any_of(recommendations.begin(), recommendations.end(),
-                                      [&](const auto& each) { return each.point == summary.index; });
+    const bool is_taken =
+        std::ranges::any_of(recommendations, [&](const auto& each) { return each.point == summary.index; });
     return is_taken ? std::string(" ") + kStar : "";
 }
 
@@ -93,7 +92,7 @@ std::string status_text(const measure::Summary& summary) {
 }
 
 bool any_has(const Summaries& summaries, const Metric& metric) {
-    return std::any_of(summaries.begin(), summaries.end(), [&](const measure::Summary& s) { return metric.value(s); });
+    return std::ranges::any_of(summaries, [&](const measure::Summary& s) { return metric.value(s).has_value(); });
 }
 
 std::string cell_of(const Metric& metric, const measure::Summary& summary) {
@@ -109,7 +108,7 @@ std::string context_text(const measure::Summary& summary, size_t i) {
 
 /// True when the `i`-th entry of the context is the same for all points.
 bool is_shared(const Summaries& summaries, size_t i) {
-    return std::all_of(summaries.begin(), summaries.end(), [&](const measure::Summary& summary) {
+    return std::ranges::all_of(summaries, [&](const measure::Summary& summary) {
         return context_text(summary, i) == context_text(summaries.front(), i);
     });
 }

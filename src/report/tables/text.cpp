@@ -35,7 +35,7 @@ std::string few_names(const std::vector<std::string>& names) {
 }
 
 void Remarks::add(const std::string& remark, const std::string& label) {
-    auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& each) { return each.text == remark; });
+    auto known = std::ranges::find(remarks_, remark, &Remark::text);
     if (known == remarks_.end()) known = remarks_.insert(known, {remark, {}});
     known->labels.push_back(label);
 }
@@ -88,9 +88,7 @@ std::string folded_line(std::string line, size_t width) {
 
 }  // namespace
 
-size_t width_of(const std::string& text) {
-    return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
-}
+size_t width_of(const std::string& text) { return static_cast<size_t>(std::ranges::count_if(text, starts_character)); }
 
 std::string beginning_of(const std::string& text, size_t width) {
     size_t end = 0;

@@ -96,8 +96,8 @@ std::string TextTable::block_text(const std::vector<size_t>& shown, const std::v
     text += line_text(lower, shown, widths) + line_text(rule, shown, widths);
     for (const Cells& row : rows_) {
         std::vector<Cells> lines(1);
-        std::transform(row.begin(), row.end(), std::back_inserter(lines.front()),
-                       [](const std::string& cell) { return without_controls(cell, ' '); });
+        std::ranges::transform(row, std::back_inserter(lines.front()),
+                               [](const std::string& cell) { return without_controls(cell, ' '); });
         for (const size_t c : shown) {
             if (columns_[c].align != Align::prose) continue;
             const Cells parts = broken_lines(row[c], widths[c]);

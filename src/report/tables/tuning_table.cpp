@@ -67,7 +67,7 @@ std::string tuning_table(const measure::TuningTrials& trials, std::optional<size
     const auto rank = [&](size_t i) {
         return std::tuple(i != chosen, !trials[i].is_in(), -trials[i].edge, trials[i].job_s.value_or(kUnknown));
     };
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank(a) < rank(b); });
+    std::ranges::stable_sort(order, {}, rank);
     int64_t last_edge = 0;
     for (const auto& trial : trials) last_edge = std::max(last_edge, trial.edge);
     for (const size_t i : order)
