@@ -70,7 +70,7 @@ record::Json settings_table() {
 /// Accepts only a PNG below the folder of the results. The results file is untrusted, so it must not name other files.
 bool may_be_shown(const fs::path& name) {
     if (name.empty() || name.is_absolute() || name.extension() != ".png") return false;
-    return std::none_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; });
+    return std::ranges::none_of(name, [](const fs::path& part) { return part == ".."; });
 }
 
 constexpr std::string_view kPngStart = "\x89PNG\r\n\x1a\n";

@@ -62,11 +62,9 @@ pb.barSection = (id, title, key, words) => pb.section({
   id,
   title,
   absent: `${title.toLowerCase()} (needs points that differ in ${words})`,
+  about: 'Pixels of the image per second, everything else equal. Bars at the tops are 95 % intervals of the median.',
   find: model => pb.barGroups(model, key),
   draw: (groups, body, model) => {
-    body.append(pb.el(
-        'p', {},
-        'Pixels of the image per second, everything else equal. Bars at the tops are 95 % intervals of the median.'));
     const shown = groups.slice(0, 24);
     pb.chart(body, null, () => pb.barChart(shown, key, model));
     pb.sayShown(body, shown, groups);

@@ -86,7 +86,8 @@ pb.table = (headings, rows, numeric = []) => {
 pb.sections = new Map();
 
 /// Registers a section of the page. `find(model)` returns what the section shows; where that is null or an empty list,
-/// `absent` says what is missing and why. `draw(found, body, model)` fills the body.
+/// `absent` says what is missing and why. The body begins with a paragraph of `about`, a text or a list of texts, if
+/// there is one, and `draw(found, body, model)` fills the rest.
 pb.section = section => {
   pb.sections.set(section.id, section);
 };

@@ -57,12 +57,12 @@ pb.section({
   id: 'throughput',
   title: 'Throughput against batch',
   absent: 'throughput against batch (needs points that differ in batch)',
+  about: [
+    'Pixels of the image per second of the slowest rank, from image in memory to image in memory. Bars are 95 % intervals of the ',
+    'median; without a bar there were fewer than 6 repetitions. The star is explained above.'
+  ],
   find: pb.batchPanels,
   draw: (panels, body, model) => {
-    body.append(pb.el(
-        'p', {},
-        'Pixels of the image per second of the slowest rank, from image in memory to image in memory. Bars are 95 % intervals of the ',
-        'median; without a bar there were fewer than 6 repetitions. The star is explained above.'));
     const grid = body.appendChild(pb.el('div', {class: 'grid'}));
     for (const panel of panels)
       pb.chart(grid, panel.name || null, () => {
@@ -130,12 +130,11 @@ pb.section({
   id: 'memory',
   title: 'Memory against batch',
   absent: 'memory against batch (needs points that differ in batch)',
+  about:
+      'Peak of the engine’s allocator on the rank that needs most. Dashed: straight line through the measured peaks; crosses: predicted before the run.',
   find: model =>
       pb.batchPanels(model).filter(panel => panel.points.some(point => point.value('allocated_peak_mib') !== null)),
   draw: (panels, body, model) => {
-    body.append(pb.el(
-        'p', {},
-        'Peak of the engine’s allocator on the rank that needs most. Dashed: straight line through the measured peaks; crosses: predicted before the run.'));
     const fits = panels.flatMap(
         panel => pb.memoryFitsOf(panel.series)
                      .map(memory => `${panel.name ? `${panel.name}, ` : ''}${pb.memoryWords(memory)}`));

@@ -273,17 +273,16 @@ pb.chooser = (title, points, chosen, onChoice) => {
   return pb.choose(title, items, items.find(item => item.point === chosen), item => onChoice(item.point));
 };
 
-/// Draws `explanation` (a list of texts), a list of `points` from which one is taken, at first `first`, and
-/// `words(point)` and `chart(point)` of that one. `follow(point)`, if there is one, is called with each point that is
-/// taken.
-pb.drawOneOf = (body, points, first, {explanation, words, chart, follow = null}) => {
+/// Draws a list of `points` from which one is taken, at first `first`, and `words(point)` and `chart(point)` of that
+/// one. `follow(point)`, if there is one, is called with each point that is taken.
+pb.drawOneOf = (body, points, first, {words, chart, follow = null}) => {
   let chosen = first;
   const quiet = pb.el('p', {class: 'quiet'});
   const say = () => {
     quiet.textContent = words(chosen);
     follow?.(chosen);
   };
-  body.append(pb.el('p', {}, ...explanation), pb.chooser('Point', points, chosen, point => {
+  body.append(pb.chooser('Point', points, chosen, point => {
     chosen = point;
     say();
     pb.redraw(plot);

@@ -93,12 +93,10 @@ pb.section({
   id: 'engines',
   title: 'Engines',
   absent: 'engines (needs points that differ in the engine)',
+  about: 'Everything equal but the engine. A call is one forward call by the clock of the process that runs the ' +
+      'network. Memory is that of this process: of torch and native the whole rank, MPI and LibTorch included.',
   find: pb.engineGroups,
   draw: (groups, body, model) => {
-    body.append(pb.el(
-        'p', {},
-        'Everything equal but the engine. A call is one forward call by the clock of the process that runs the ' +
-            'network. Memory is that of this process: of torch and native the whole rank, MPI and LibTorch included.'));
     const shown = groups.slice(0, 12);
     const charts = [
       [

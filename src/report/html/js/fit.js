@@ -119,6 +119,10 @@ pb.section({
   id: 'fit',
   title: 'Time a window over the batch',
   absent: 'T(b), the time of a window over the batch (needs points that differ in batch)',
+  about: [
+    'Seconds a window of the slowest rank. The curves are drawn over the batches that were measured and not beyond; ',
+    'below, what each of them misses.'
+  ],
   find: pb.fitsOf,
   draw: (fits, body) => {
     let chosen = fits.find(times => times.rising) ?? fits[0];
@@ -136,15 +140,10 @@ pb.section({
                       pb.table(['curve', 'parameters, 95 %', 'rms residual', 'AICc', 'notes'], rows, [2, 3]))]
               .filter(Boolean));
     };
-    body.append(
-        pb.el(
-            'p', {},
-            'Seconds a window of the slowest rank. The curves are drawn over the batches that were measured and not beyond; ',
-            'below, what each of them misses.'),
-        pb.choose('Points', fits, chosen, times => {
-          show(times);
-          pb.redraw(plot);
-        }));
+    body.append(pb.choose('Points', fits, chosen, times => {
+      show(times);
+      pb.redraw(plot);
+    }));
     show(chosen);
     const plot = pb.chart(body, null, () => pb.fitChart(chosen));
     body.append(words);

@@ -9,7 +9,7 @@ pb.order = [
 pb.drawSection = (section, model, parent, nav) => {
   const found = section.find(model);
   if (!found || found.length === 0) return section.absent;
-  const body = pb.el('div');
+  const body = pb.el('div', {}, section.about ? pb.el('p', {}, section.about) : null);
   parent.append(pb.el('section', {id: section.id}, pb.el('h2', {}, section.title), body));
   nav.append(pb.el('a', {href: `#${section.id}`}, section.title));
   section.draw(found, body, model);

@@ -108,13 +108,13 @@ pb.section({
   id: 'roofline',
   title: 'Roofline',
   absent: 'roofline (the upper bounds were not measured)',
+  about: [
+    'The network alone against bounds that were measured in the same run, on the same ranks. Left of the bend memory is what limits, right of it arithmetic; ',
+    'how far a point lies below the line is what better kernels could win. Deep layers may do better than the convolution of the bound. Winograd\'s method computes the same with fewer multiplications: ',
+    'filled markers count those of the layers, open ones those that are executed.'
+  ],
   find: pb.roofs,
   draw: (roofs, body, model) => {
-    body.append(pb.el(
-        'p', {},
-        'The network alone against bounds that were measured in the same run, on the same ranks. Left of the bend memory is what limits, right of it arithmetic; ',
-        'how far a point lies below the line is what better kernels could win. Deep layers may do better than the convolution of the bound. Winograd\'s method computes the same with fewer multiplications: ',
-        'filled markers count those of the layers, open ones those that are executed.'));
     const range = pb.intensityRange(roofs);
     pb.chart(
         body, null, () => ({

@@ -149,6 +149,10 @@ pb.section({
   id: 'scaling',
   title: 'Scaling over ranks',
   absent: 'scaling (needs points that differ in their ranks)',
+  about: [
+    'Pixels a second against those of the fewest ranks. Windows cannot be divided: what the split allows is the ideal less what the busiest rank has more than its share. ',
+    'The parts are sums over ranks; a device’s stages overlap with the host’s, so they need not make 100 %.'
+  ],
   find: pb.scalingsOf,
   draw: (scalings, body) => {
     let chosen = scalings[0];
@@ -168,12 +172,7 @@ pb.section({
       if (pb.areDrawn) plots.forEach(pb.redraw);
     };
     const table = pb.el('div');
-    body.append(
-        pb.el(
-            'p', {},
-            'Pixels a second against those of the fewest ranks. Windows cannot be divided: what the split allows is the ideal less what the busiest rank has more than its share. ',
-            'The parts are sums over ranks; a device’s stages overlap with the host’s, so they need not make 100 %.'),
-        pb.choose('Points', scalings, chosen, show), words);
+    body.append(pb.choose('Points', scalings, chosen, show), words);
     const grid = body.appendChild(pb.el('div', {class: 'grid'}));
     for (const [heading, build] of [
              ['Speed-up', pb.speedupChart], ['Efficiency', pb.efficiencyChart],

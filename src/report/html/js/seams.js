@@ -122,18 +122,15 @@ pb.section({
   id: 'seams',
   title: 'Seam error',
   absent: 'seam-error map (no tiled point was compared with full context)',
+  about: [
+    'Largest difference, in each cell, between the image put together from patches and the same image with full context. ',
+    'Dotted lines are where patches meet: a lattice along them means that the halo is too small. ',
+    'Full scale is 1 (white), or the largest magnitude of the output with full context where that is more, as untrained weights give.'
+  ],
   find: model => model.points.filter(pb.seamMapOf),
   draw: (points, body) => {
     const error = point => point.value('seam_error') ?? 0;
     const worst = points.reduce((worst, point) => error(point) > error(worst) ? point : worst);
-    pb.drawOneOf(body, points, worst, {
-      explanation: [
-        'Largest difference, in each cell, between the image put together from patches and the same image with full context. ',
-        'Dotted lines are where patches meet: a lattice along them means that the halo is too small. ',
-        'Full scale is 1 (white), or the largest magnitude of the output with full context where that is more, as untrained weights give.'
-      ],
-      words: pb.seamMapWords,
-      chart: pb.seamChart,
-    });
+    pb.drawOneOf(body, points, worst, {words: pb.seamMapWords, chart: pb.seamChart});
   },
 });

@@ -32,13 +32,13 @@ pb.section({
   id: 'stages',
   title: 'Stages',
   absent: 'stages (no point was measured)',
+  about: [
+    'Share of the stages of one pass: each the median over repetitions of the slowest rank. On a GPU stages overlap, ',
+    'so the shares say what there is to hide, not what the pass waited for. “Exchange” is bringing parts to rank 0, or waiting for border rows.'
+  ],
   find: model => model.points.filter(point => point.isMeasured && point.value('stage_forward_s') !== null),
   draw: (points, body) => {
     let shown = points.slice(0, pb.stageLimit);
-    body.append(pb.el(
-        'p', {},
-        'Share of the stages of one pass: each the median over repetitions of the slowest rank. On a GPU stages overlap, ',
-        'so the shares say what there is to hide, not what the pass waited for. “Exchange” is bringing parts to rank 0, or waiting for border rows.'));
     const plot = pb.chart(body, null, () => pb.stageChart(shown));
     if (shown.length === points.length) return;
     const showAll = event => {

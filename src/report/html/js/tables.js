@@ -5,6 +5,8 @@ pb.section({
   id: 'points',
   title: 'All points',
   absent: 'points (the file has none)',
+  about:
+      'Choose a point to see its line of results.jsonl: settings, raw samples of every rank and repetition, memory, verification.',
   find: model => model.points,
   draw: (points, body, model) => {
     const shown = [...model.metrics.values()].filter(
@@ -18,11 +20,7 @@ pb.section({
     if (points.length > 20) table.classList.add('tall');
     const rows = table.querySelector('tbody');
     for (const point of points) rows.append(...pb.pointRows(point, shown, headings.length));
-    body.append(
-        pb.el(
-            'p', {},
-            'Choose a point to see its line of results.jsonl: settings, raw samples of every rank and repetition, memory, verification.'),
-        table);
+    body.append(table);
   },
 });
 

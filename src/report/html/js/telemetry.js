@@ -117,6 +117,8 @@ pb.section({
   id: 'telemetry',
   title: 'Over time',
   absent: 'telemetry over time (no point was measured)',
+  about:
+      'Raw repetitions in their order: a slope is a trend, a diamond an outlier (marked, never dropped). A GPU that slows down shows in its clock.',
   find: model => model.points.filter(point => point.isMeasured && point.raw.samples.wall_s.length > 0),
   draw: (points, body) => {
     let chosen = pb.recommended(points) ?? points[0];
@@ -133,11 +135,7 @@ pb.section({
       else
         holder.append(pb.el('p', {class: 'quiet'}, 'No counters were read on these ranks.'));
     };
-    body.append(
-        pb.el(
-            'p', {},
-            'Raw repetitions in their order: a slope is a trend, a diamond an outlier (marked, never dropped). A GPU that slows down shows in its clock.'),
-        pb.chooser('Point', points, chosen, show), holder);
+    body.append(pb.chooser('Point', points, chosen, show), holder);
     show(chosen);
   },
 });

@@ -83,12 +83,9 @@ pb.section({
   id: 'timeline',
   title: 'Timeline of the ranks',
   absent: 'timeline of the ranks (none was recorded)',
+  about:
+      'What each rank did when, in one pass. Gaps between forward calls are what the program costs; a gap before \u201cexchange\u201d is a rank that waits for the slowest.',
   find: model => model.points.filter(point => pb.timelineOf(point).length > 0),
-  draw: (points, body) => pb.drawOneOf(body, points, pb.recommended(points) ?? points[0], {
-    explanation: [
-      'What each rank did when, in one pass. Gaps between forward calls are what the program costs; a gap before \u201cexchange\u201d is a rank that waits for the slowest.'
-    ],
-    words: pb.timelineWords,
-    chart: pb.timelineChart,
-  }),
+  draw: (points, body) => pb.drawOneOf(
+      body, points, pb.recommended(points) ?? points[0], {words: pb.timelineWords, chart: pb.timelineChart}),
 });
