@@ -20,6 +20,9 @@ pb.el = (tag, attributes = {}, ...children) => {
   return element;
 };
 
+/// Makes content that is folded below the line `summary`.
+pb.details = (summary, ...content) => pb.el('details', {}, pb.el('summary', {}, summary), ...content);
+
 /// Escapes text for Plotly, which interprets some HTML in labels and %{..} in templates. Both are shown as written.
 pb.plain = text =>
     String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('%{', '%\u200b{');

@@ -141,9 +141,7 @@ pb.section({
     const grid = body.appendChild(pb.el('div', {class: 'grid'}));
     for (const panel of panels) pb.chart(grid, panel.name || null, () => pb.memoryChart(panel, model));
     if (fits.length > 0)
-      body.append(pb.el(
-          'details', {}, pb.el('summary', {}, 'The lines in figures'),
-          pb.el('ul', {}, fits.map(fit => pb.el('li', {}, fit)))));
+      body.append(pb.details('The lines in figures', pb.el('ul', {}, fits.map(fit => pb.el('li', {}, fit)))));
   },
 });
 

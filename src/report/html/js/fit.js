@@ -135,8 +135,8 @@ pb.section({
           ...[pb.el('p', {}, pb.sufficientWords(times)), better,
               rows.length === 0 ?
                   pb.el('p', {class: 'quiet'}, 'Too few batches for a curve: only what was measured is drawn.') :
-                  pb.el(
-                      'details', {}, pb.el('summary', {}, 'Parameters'),
+                  pb.details(
+                      'Parameters',
                       pb.table(['curve', 'parameters, 95 %', 'rms residual', 'AICc', 'notes'], rows, [2, 3]))]
               .filter(Boolean));
     };

@@ -57,7 +57,7 @@ pb.section({
       'Layers have the names of the network\u2019s weights, the same in every engine. FLOP and bytes follow from the network: an engine may compute fewer. \u201cOther\u201d is what the call spends between layers.',
   find: model => model.points.filter(point => pb.profileOf(point) !== null),
   draw: (points, body) => {
-    const details = pb.el('details', {}, pb.el('summary', {}, 'All layers'));
+    const details = pb.details('All layers');
     pb.drawOneOf(body, points, pb.recommended(points) ?? points[0], {
       words: point => pb.layerWords(pb.profileOf(point)),
       chart: point => pb.layerChart(pb.profileOf(point)),

@@ -131,6 +131,6 @@ pb.section({
                         yaxis: pb.axis('TFLOP/s of a rank', pb.logAxis(pb.rateRange(roofs, range)))
                       }
                     }));
-    body.append(pb.el('details', {}, pb.el('summary', {}, 'Share of each bound'), pb.boundTable(roofs)));
+    body.append(pb.details('Share of each bound', pb.boundTable(roofs)));
   },
 });

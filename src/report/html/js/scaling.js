@@ -178,7 +178,7 @@ pb.section({
              ['Speed-up', pb.speedupChart], ['Efficiency', pb.efficiencyChart],
              ['Where the ranks’ time goes', pb.partsChart], ['Who waits', pb.waitingChart]])
       plots.push(pb.chart(grid, heading, () => build(chosen)));
-    body.append(pb.el('details', {}, pb.el('summary', {}, 'In figures'), table));
+    body.append(pb.details('In figures', table));
     show(chosen);
   },
 });

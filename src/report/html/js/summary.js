@@ -103,9 +103,7 @@ pb.pickCards = picks => {
   const grid = some => pb.el('div', {class: 'picks'}, some.map(pb.pickCard));
   return [
     grid(picks.slice(0, most)),
-    picks.length > most ?
-        pb.el('details', {}, pb.el('summary', {}, `${picks.length - most} more`), grid(picks.slice(most))) :
-        null
+    picks.length > most ? pb.details(`${picks.length - most} more`, grid(picks.slice(most))) : null
   ];
 };
 
@@ -145,7 +143,5 @@ pb.drawSummary = (model, parent) => {
               ''),
       findings.length > 0 ? pb.el('ul', {class: 'findings'}, findings.map(text => pb.el('li', {}, text))) : null,
       pb.pickCards(taken),
-      remarks.length > 0 ?
-          pb.el('details', {}, pb.el('summary', {}, pb.count(remarks.length, 'remark')), pb.el('ul', {}, remarks)) :
-          null));
+      remarks.length > 0 ? pb.details(pb.count(remarks.length, 'remark'), pb.el('ul', {}, remarks)) : null));
 };

@@ -83,9 +83,7 @@ pb.section({
       body.append(
           file.isOnly ? '' : pb.el('h3', {}, file.name), pb.table([], pb.environmentRows(file)),
           pb.table(['rank', 'host', 'device', 'cores', 'threads', 'memory MiB', 'id'], pb.rankRows(file), [0, 4, 5]),
-          pb.el(
-              'details', {}, pb.el('summary', {}, 'Config of the study'),
-              pb.el('pre', {}, JSON.stringify(file.study.config, null, 1))));
+          pb.details('Config of the study', pb.el('pre', {}, JSON.stringify(file.study.config, null, 1))));
   },
 });
 
@@ -102,9 +100,7 @@ pb.section({
     const settings =
         [...model.settings.values()].map(setting => [pb.el('code', {}, setting.key), setting.unit, setting.meaning]);
     body.append(
-        pb.el(
-            'details', {}, pb.el('summary', {}, 'Figures'),
-            pb.table(['key', 'unit', 'meaning', 'over ranks', 'over repetitions', 'better'], rows)),
-        pb.el('details', {}, pb.el('summary', {}, 'Settings'), pb.table(['key', 'unit', 'meaning'], settings)));
+        pb.details('Figures', pb.table(['key', 'unit', 'meaning', 'over ranks', 'over repetitions', 'better'], rows)),
+        pb.details('Settings', pb.table(['key', 'unit', 'meaning'], settings)));
   },
 });
