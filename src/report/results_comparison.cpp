@@ -73,21 +73,9 @@ std::optional<double> typical_of(const std::vector<measure::Launch>& launches) {
     return launches.empty() ? std::nullopt : std::optional(measure::typical_time(launches));
 }
 
-/// One field in which two points differ, with both values as text.
-struct Difference {
-    std::string key, here, there;
-};
-
-std::vector<Difference> differences(const SettingTexts& here, const SettingTexts& there) {
-    std::vector<Difference> all;
-    for (size_t i = 0; i < here.size(); ++i)
-        if (here[i].second != there[i].second) all.push_back({here[i].first, here[i].second, there[i].second});
-    return all;
-}
-
 /// Returns how the point was measured, and the checksums of its weights and image.
 SettingTexts protocol_of(const RecordedPoint& point) {
-    SettingTexts texts = protocol_texts(point);
+    SettingTexts texts = protocol_texts(point.trace.point);
     texts.emplace_back("weights", point.trace.weights_sha256);
     texts.emplace_back("image", point.trace.image_sha256);
     return texts;
@@ -96,7 +84,7 @@ SettingTexts protocol_of(const RecordedPoint& point) {
 /// Says which settings of `there` differ from `here`: "ranks = 2, not 1".
 std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
     std::vector<std::string> all;
-    for (const auto& [key, mine, its] : differences(work_texts(here), work_texts(there)))
+    for (const auto& [key, mine, its] : differences(work_texts(here.trace.point), work_texts(there.trace.point)))
         all.push_back(fmt::format("{} = {}, not {}", key, its, mine));
     return fmt::format("{}", fmt::join(all, "; "));
 }

@@ -1,7 +1,7 @@
 #include "report/resume.hpp"
 
-#include "config/text.hpp"
 #include "report/results/json_values.hpp"
+#include "report/results/setting_texts.hpp"
 
 #include <fmt/format.h>
 
@@ -85,23 +85,14 @@ class Matching {
         return line_of(line);
     }
 
-    void note_change(const RecordedPoint& recorded, std::string_view what, const std::string& before,
-                     const std::string& now) {
-        if (before != now)
-            resumption_.changes.push_back(fmt::format("{} of {}: {} -> {}", what, recorded.summary.label, before, now));
-    }
-
     void note_changes(const RecordedPoint& recorded, const plan::Point& planned) {
-        const config::PointSettings& then = recorded.trace.point.settings;
-        note_change(recorded, "card of the network", then.network.card_text(), planned.settings.network.card_text());
-        std::vector<std::string> before;
-        config::protocol_fields(then.protocol, [&](const config::FieldName&, const auto& value) {
-            before.push_back(config::format_setting(value));
-        });
-        size_t next = 0;
-        config::protocol_fields(planned.settings.protocol, [&](const config::FieldName& field, const auto& value) {
-            note_change(recorded, field.key, before[next++], config::format_setting(value));
-        });
+        const auto texts_of = [](const plan::Point& point) {
+            SettingTexts texts = protocol_texts(point);
+            texts.insert(texts.begin(), {"card of the network", point.settings.network.card_text()});
+            return texts;
+        };
+        for (const auto& [key, before, now] : differences(texts_of(recorded.trace.point), texts_of(planned)))
+            resumption_.changes.push_back(fmt::format("{} of {}: {} -> {}", key, recorded.summary.label, before, now));
     }
 
     const ResultsFile& former_;

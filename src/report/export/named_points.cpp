@@ -47,7 +47,7 @@ void name_by_settings(std::vector<NamedPoint>& points) {
     std::vector<SettingTexts> works;
     std::map<std::string, std::vector<SettingTexts>> alike;
     for (const auto& point : points)
-        alike[point.summary().label].push_back(works.emplace_back(work_texts(*point.recorded)));
+        alike[point.summary().label].push_back(works.emplace_back(work_texts(point.trace().point)));
     std::map<std::string, int> times;
     for (size_t i = 0; i < points.size(); ++i) {
         const std::string& label = points[i].summary().label;

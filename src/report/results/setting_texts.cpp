@@ -15,18 +15,25 @@ auto into(SettingTexts& texts) {
 
 }  // namespace
 
-SettingTexts work_texts(const RecordedPoint& point) {
-    config::PointSettings settings = point.trace.point.settings;
-    settings.ranks.count = point.trace.point.num_ranks;
+SettingTexts work_texts(const plan::Point& point) {
+    config::PointSettings settings = point.settings;
+    settings.ranks.count = point.num_ranks;
     SettingTexts texts;
     config::work_fields(std::as_const(settings), into(texts));
     return texts;
 }
 
-SettingTexts protocol_texts(const RecordedPoint& point) {
+SettingTexts protocol_texts(const plan::Point& point) {
     SettingTexts texts;
-    config::protocol_fields(point.trace.point.settings.protocol, into(texts));
+    config::protocol_fields(point.settings.protocol, into(texts));
     return texts;
+}
+
+std::vector<SettingDifference> differences(const SettingTexts& here, const SettingTexts& there) {
+    std::vector<SettingDifference> all;
+    for (size_t i = 0; i < here.size(); ++i)
+        if (here[i].second != there[i].second) all.push_back({here[i].first, here[i].second, there[i].second});
+    return all;
 }
 
 }  // namespace pb::report

@@ -1,7 +1,7 @@
-// Gives the settings of a recorded point as text, to tell points apart.
+// Gives the settings of a point as text, to tell points apart.
 #pragma once
 
-#include "report/results/results_file.hpp"
+#include "plan/plan.hpp"
 
 #include <string>
 #include <utility>
@@ -14,9 +14,15 @@ using SettingTexts = std::vector<std::pair<std::string, std::string>>;
 
 /// Returns the settings that decide what is measured, among them the number of ranks. Points that differ in them are
 /// not compared.
-[[nodiscard]] SettingTexts work_texts(const RecordedPoint& point);
+[[nodiscard]] SettingTexts work_texts(const plan::Point& point);
 
 /// Returns the settings that decide how it is measured.
-[[nodiscard]] SettingTexts protocol_texts(const RecordedPoint& point);
+[[nodiscard]] SettingTexts protocol_texts(const plan::Point& point);
+
+/// One field in which two points differ, with both values as text.
+struct SettingDifference {
+    std::string key, here, there;
+};
+[[nodiscard]] std::vector<SettingDifference> differences(const SettingTexts& here, const SettingTexts& there);
 
 }  // namespace pb::report
