@@ -191,8 +191,6 @@ std::string LimitMeaning::advice_text(const plan::Point* point) const {
     return text;
 }
 
-std::string Bottleneck::text() const { return std::string(name_of(limit)) + ": " + evidence + "; try: " + advice; }
-
 std::optional<Bottleneck> find_bottleneck(const Summary& summary, const plan::Point& point) {
     if (!summary.pipeline_s || *summary.pipeline_s <= 0) return std::nullopt;
     Bottleneck found;

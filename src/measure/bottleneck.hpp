@@ -66,8 +66,6 @@ struct Bottleneck {
     std::string advice;        // "more ranks, ..."
     double share = 0;          // of the pipeline's time: the loss, or the network's share
     std::vector<Loss> losses;  // losses of 1 % or more beside the network, largest first
-
-    [[nodiscard]] std::string text() const;  // "host-bound: <evidence>; try: <advice>"
 };
 
 /// Returns nothing for a point without times.

@@ -89,7 +89,6 @@ Comparison compare_by_launch(const Launches& old_launches, const Launches& new_l
     const double half_width = two_sided_quantile(kConfidence, degrees) * error;
 
     Comparison comparison;
-    comparison.launches_are_units = true;
     comparison.these_launches_only = false;
     comparison.launch_spread = spread;
     comparison.ratio = std::exp(difference);

@@ -260,14 +260,6 @@ Summary summarise(const record::PointTrace& trace) {
     return summary;
 }
 
-StudyPoints study_points(const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "study_points: every trace needs its summary");
-    StudyPoints points;
-    points.reserve(traces.size());
-    for (size_t i = 0; i < traces.size(); ++i) points.push_back({&traces[i], &summaries[i]});
-    return points;
-}
-
 namespace {
 
 std::string label_of_one(const Summary& summary, int64_t num_same) {

@@ -111,10 +111,6 @@ struct StudyPoint {
 };
 using StudyPoints = std::vector<StudyPoint>;
 
-/// Throws Error unless every trace has its summary.
-[[nodiscard]] StudyPoints study_points(const std::vector<record::PointTrace>& traces,
-                                       const std::vector<Summary>& summaries);
-
 /// Returns the label of a point as tables show it: of points with equal labels each gets its index as a suffix
 /// ("dncnn-p256#3"). `all` are the points of its study.
 [[nodiscard]] std::string unique_label(const Summary& summary, const std::vector<Summary>& all);

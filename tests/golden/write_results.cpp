@@ -7,6 +7,7 @@
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
 #include "support/results_schema.hpp"
+#include "support/study_points.hpp"
 
 #include <cstdio>
 #include <fstream>

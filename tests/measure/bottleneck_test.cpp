@@ -160,8 +160,7 @@ TEST(Bottleneck, CuttingAndWritingIsHostBound) {
     const Bottleneck found = found_in(trace_of_shares({.gather = 0.2, .forward = 0.69, .scatter = 0.11}));
     EXPECT_EQ(found.limit, Limit::host);
     EXPECT_DOUBLE_EQ(found.share, 0.31);
-    EXPECT_THAT(found.text(), AllOf(StartsWith("host-bound: gather and scatter "), HasSubstr(" 31 % ")));
-    EXPECT_THAT(found.evidence, HasSubstr("one thread"));
+    EXPECT_THAT(found.evidence, AllOf(StartsWith("gather and scatter "), HasSubstr(" 31 % "), HasSubstr("one thread")));
     EXPECT_THAT(found.advice, HasSubstr("overlap: on"));
 }
 
@@ -174,8 +173,9 @@ TEST(Bottleneck, CopiesAreTransferBound) {
 TEST(Bottleneck, WhatHidesBehindTheNetworkCostsNothing) {
     const Bottleneck found = found_in(trace_of_shares({.gather = 0.4, .h2d = 0.5, .forward = 0.97, .d2h = 0.5}));
     EXPECT_EQ(found.limit, Limit::compute);
-    EXPECT_THAT(found_in(trace_of_shares({.gather = 0.9, .h2d = 0.3, .forward = 0.6})).text(),
-                HasSubstr("host-bound: gather"));
+    const Bottleneck shown = found_in(trace_of_shares({.gather = 0.9, .h2d = 0.3, .forward = 0.6}));
+    EXPECT_EQ(shown.limit, Limit::host);
+    EXPECT_THAT(shown.evidence, StartsWith("gather"));
 }
 
 TEST(Bottleneck, TheWayToTheRootIsExchangeBound) {

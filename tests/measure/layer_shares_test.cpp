@@ -1,5 +1,6 @@
 #include "measure/point_figures.hpp"
 #include "measure/study/study_summary.hpp"
+#include "support/study_points.hpp"
 #include "three_rank_trace.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 #include "measure/study/point_groups.hpp"
 
+#include "support/study_points.hpp"
 #include "sweep_traces.hpp"
 
 #include <gmock/gmock.h>

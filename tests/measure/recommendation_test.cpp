@@ -1,6 +1,7 @@
 // Tests which point is recommended, and that none is when none qualifies.
 #include "measure/study/recommendation.hpp"
 
+#include "support/study_points.hpp"
 #include "sweep_traces.hpp"
 
 #include <gmock/gmock.h>

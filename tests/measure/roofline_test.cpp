@@ -1,5 +1,6 @@
 #include "measure/roofline.hpp"
 
+#include "support/study_points.hpp"
 #include "three_rank_trace.hpp"
 
 #include <gmock/gmock.h>

@@ -3,6 +3,7 @@
 #include "measure/study/study_summary.hpp"
 #include "plan/prediction.hpp"
 #include "scaling_traces.hpp"
+#include "support/study_points.hpp"
 
 #include <gmock/gmock.h>
 

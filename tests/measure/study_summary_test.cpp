@@ -1,5 +1,6 @@
 #include "measure/study/study_summary.hpp"
 
+#include "support/study_points.hpp"
 #include "sweep_traces.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,5 +1,6 @@
 #include "measure/study/width_series.hpp"
 
+#include "support/study_points.hpp"
 #include "sweep_traces.hpp"
 
 #include <gmock/gmock.h>

@@ -6,6 +6,7 @@
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 #include "report/results/jsonl_writer.hpp"
+#include "support/study_points.hpp"
 
 #include "patchbench/base/shard.hpp"
 #include "patchbench/network/network_facts.hpp"

@@ -6,6 +6,7 @@
 #include "measure/three_rank_trace.hpp"
 #include "report/metrics.hpp"
 #include "support/file_size_limit.hpp"
+#include "support/study_points.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

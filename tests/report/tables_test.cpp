@@ -5,6 +5,7 @@
 #include "plan/prediction.hpp"
 #include "report/tables/text.hpp"
 #include "report/tables/text_table.hpp"
+#include "support/study_points.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

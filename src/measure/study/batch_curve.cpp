@@ -205,12 +205,6 @@ void check(const std::vector<BatchTime>& times) {
 
 }  // namespace
 
-double BatchCurve::parameter(const std::string& name) const {
-    for (const auto& each : parameters)
-        if (each.name == name) return each.value;
-    throw Error("the curve has no parameter " + name);
-}
-
 std::optional<BatchCurve> fit_batch_curve(CurveForm form, std::vector<BatchTime> times) {
     check(times);
     const size_t num_parameters = form == CurveForm::rising ? 4 : 3;

@@ -49,8 +49,6 @@ struct BatchCurve {
     std::optional<double> aicc;    // Akaike's criterion for small samples; none with too few points
     std::vector<CurvePoint> line;  // from the smallest to the largest fitted batch
     std::vector<std::string> notes;
-
-    [[nodiscard]] double parameter(const std::string& name) const;  // throws Error if absent
 };
 
 /// Minimises the squares of the relative residuals, because the noise of a timing grows with the time. All coefficients
