@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <string_view>
 
 namespace pb::report {
 
@@ -39,11 +38,12 @@ std::string column_of(const config::FieldName& field) {
     return key + "_" + unit;
 }
 
-void add_identity(const record::PointTrace& trace, const measure::Summary& summary, const std::string& label,
-                  CsvRow& row) {
+void add_identity(const NamedPoint& point, CsvRow& row) {
+    const auto& trace = point.trace();
+    const auto& summary = point.summary();
     row.insert(row.end(), {{"key", summary.key},
                            {"index", std::to_string(summary.index)},
-                           {"label", label},
+                           {"label", point.label},
                            {"status", std::string(name_of(summary.status))},
                            {"validity", std::string(name_of(summary.validity))},
                            {"reasons", fmt::format("{}", fmt::join(summary.reasons, "; "))},
@@ -65,34 +65,34 @@ void add_settled(const plan::Point& point, CsvRow& row) {
                            {"settled.image_channels", std::to_string(point.source.channels)}});
 }
 
-CsvRow tidy_row(const record::PointTrace& trace, const measure::Summary& summary, const std::string& label) {
+CsvRow tidy_row(const NamedPoint& point) {
+    const measure::Summary& summary = point.summary();
+    const plan::Point& planned = point.trace().point;
     CsvRow row;
-    add_identity(trace, summary, label, row);
-    config::point_fields(trace.point.settings, [&](const config::FieldName& field, const auto& value) {
+    add_identity(point, row);
+    config::point_fields(planned.settings, [&](const config::FieldName& field, const auto& value) {
         row.emplace_back(column_of(field), config::format_setting(value));
     });
-    add_settled(trace.point, row);
+    add_settled(planned, row);
     row.emplace_back("slowest_rank", integer_cell(summary.slowest_rank));
     row.emplace_back("allocated_peak_rank", integer_cell(summary.allocated_peak_rank));
     for (const auto& metric : metrics()) row.emplace_back(metric.key, number_cell(metric.value(summary)));
     return row;
 }
 
-CsvRow row_of(const NamedPoint& point, CsvStyle style) {
-    CsvRow row = style == CsvStyle::tidy ? tidy_row(point.trace(), point.summary(), point.label) : reference_row(point);
-    if (!point.source.empty()) row.insert(row.begin(), {"file", point.source});
-    return row;
-}
-
 }  // namespace
 
 std::string csv_of(const std::vector<NamedPoint>& points, bool has_files, const RowOf& row_of) {
+    const auto line_of = [&](const NamedPoint& point, auto pick) {
+        CsvRow row = row_of(point);
+        if (has_files) row.insert(row.begin(), {"file", point.source});
+        return csv_line(row, pick);
+    };
     ResultsFile none;
     none.sessions.emplace_back();
     const RecordedPoint nothing;
-    const CsvRow header = row_of({has_files ? "file" : "", "", &none, &nothing});
-    std::string text = csv_line(header, [](const auto& cell) { return cell.first; });
-    for (const auto& point : points) text += csv_line(row_of(point), [](const auto& cell) { return cell.second; });
+    std::string text = line_of({"", "", &none, &nothing}, [](const auto& cell) { return cell.first; });
+    for (const auto& point : points) text += line_of(point, [](const auto& cell) { return cell.second; });
     return text;
 }
 
@@ -102,7 +102,7 @@ std::string number_cell(const std::optional<double>& value) {
 
 std::string csv_text(std::span<const ResultsFile> files, CsvStyle style) {
     if (style == CsvStyle::frameworks) return frameworks_text(files);
-    return csv_of(named_points(files), files.size() > 1, [&](const auto& point) { return row_of(point, style); });
+    return csv_of(named_points(files), files.size() > 1, style == CsvStyle::tidy ? tidy_row : reference_row);
 }
 
 }  // namespace pb::report

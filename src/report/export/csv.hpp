@@ -23,7 +23,7 @@ using CsvRow = std::vector<std::pair<std::string, std::string>>;
 using RowOf = std::function<CsvRow(const NamedPoint&)>;
 
 /// Returns a row for each point, below the columns of a point without values: so header and rows always agree. Lines
-/// end with \n. `has_files`: points of several files, which each row names.
+/// end with \n. `has_files`: points of several files, which each row names first.
 [[nodiscard]] std::string csv_of(const std::vector<NamedPoint>& points, bool has_files, const RowOf& row_of);
 
 /// A number becomes the shortest text that reads back as the same number. It becomes empty when it is absent, NaN or

@@ -130,7 +130,6 @@ CsvRow frameworks_row(const NamedPoint& point, const Figures& least) {
     CsvRow row{{"Network", planned.settings.network.name()},
                {"Precision", std::string(name_of(planned.settings.dtype))},
                {"Framework", measure::variant_of(measure::VariedBy::engine, planned)}};
-    if (!point.source.empty()) row.insert(row.begin(), {"file", point.source});
     const Figures figures = figures_of(point);
     for (size_t i = 0; i < figures.size(); ++i) row.emplace_back(kFrameworkHeadings.at(i), number_cell(figures.at(i)));
     for (size_t i = 0; i < figures.size(); ++i)
