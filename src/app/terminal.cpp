@@ -115,10 +115,7 @@ bool flush_standard_output() {
 
 size_t terminal_width(std::FILE* stream) { return shown_columns(stream).value_or(std::numeric_limits<size_t>::max()); }
 
-size_t prose_width(std::FILE* stream) {
-    const auto columns = shown_columns(stream);
-    return columns ? *columns : said_columns();
-}
+size_t prose_width(std::FILE* stream) { return shown_columns(stream).value_or(said_columns()); }
 
 void print_folded(std::FILE* stream, const std::string& text) {
     fmt::print(stream, "{}", report::folded(text, terminal_width(stream)));
@@ -144,10 +141,7 @@ TerminalLine::~TerminalLine() {
     if (terminal_ >= 0) ::close(terminal_);
 }
 
-size_t TerminalLine::columns() const {
-    const auto columns = terminal_columns(terminal_);
-    return columns ? *columns : said_columns();
-}
+size_t TerminalLine::columns() const { return terminal_columns(terminal_).value_or(said_columns()); }
 
 void TerminalLine::draw(const std::string& text) {
     if (!is_on_terminal()) return;
