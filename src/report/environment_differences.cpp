@@ -15,51 +15,43 @@ namespace {
 /// These variables name a job or change what is printed. They do not change what is measured.
 constexpr std::string_view kIncidentalVariables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "NCCL_DEBUG"};
 
-class Differences {
-  public:
-    void add(const std::string& what, const std::string& before, const std::string& after, bool decisive = true) {
-        if (before != after) all_.push_back({what, before, after, decisive});
+using Differences = std::vector<EnvironmentDifference>;
+
+void add(Differences& all, const std::string& what, const std::string& before, const std::string& after,
+         bool decisive = true) {
+    if (before != after) all.push_back({what, before, after, decisive});
+}
+
+/// Adds an entry for each name that differs between the two sides.
+void add_named(Differences& all, const std::string& kind, const std::map<std::string, std::string>& before,
+               const std::map<std::string, std::string>& after) {
+    std::set<std::string> names;
+    for (const auto* side : {&before, &after})
+        for (const auto& entry : *side) names.insert(entry.first);
+    for (const auto& name : names) {
+        const auto value = [&](const auto& side) { return side.contains(name) ? side.at(name) : ""; };
+        const bool incidental = std::ranges::find(kIncidentalVariables, name) != std::end(kIncidentalVariables);
+        add(all, fmt::format("{} {}", kind, name), value(before), value(after), !incidental);
     }
+}
 
-    /// Adds an entry for each name that differs between the two sides.
-    void add_named(const std::string& kind, const std::map<std::string, std::string>& before,
-                   const std::map<std::string, std::string>& after) {
-        std::set<std::string> names;
-        for (const auto* side : {&before, &after})
-            for (const auto& entry : *side) names.insert(entry.first);
-        for (const auto& name : names) {
-            const auto value = [&](const auto& side) { return side.contains(name) ? side.at(name) : ""; };
-            const bool incidental = std::find(std::begin(kIncidentalVariables), std::end(kIncidentalVariables), name) !=
-                                    std::end(kIncidentalVariables);
-            std::string what = kind;
-            what += " " + name;
-            add(what, value(before), value(after), !incidental);
-        }
+using PlaceText = std::function<std::string(const plan::RankPlace&)>;
+
+/// Adds one entry, for the first rank that differs; it stands for all ranks.
+void add_places(Differences& all, const char* what, const plan::Topology& before, const plan::Topology& after,
+                bool decisive, const PlaceText& text) {
+    const size_t ranks = std::min(before.ranks.size(), after.ranks.size());
+    size_t first = ranks, count = 0;
+    for (size_t i = ranks; i-- > 0;) {
+        if (text(before.ranks[i]) == text(after.ranks[i])) continue;
+        first = i;
+        ++count;
     }
-
-    using PlaceText = std::function<std::string(const plan::RankPlace&)>;
-
-    /// Adds one entry, for the first rank that differs; it stands for all ranks.
-    void add_places(const char* what, const plan::Topology& before, const plan::Topology& after, bool decisive,
-                    const PlaceText& text) {
-        const size_t ranks = std::min(before.ranks.size(), after.ranks.size());
-        size_t first = ranks, count = 0;
-        for (size_t i = ranks; i-- > 0;) {
-            if (text(before.ranks[i]) == text(after.ranks[i])) continue;
-            first = i;
-            ++count;
-        }
-        if (count == 0) return;
-        const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
-        add(fmt::format("{} of rank {}{}", what, before.ranks[first].rank, others), text(before.ranks[first]),
-            text(after.ranks[first]), decisive);
-    }
-
-    std::vector<EnvironmentDifference> take() { return std::move(all_); }
-
-  private:
-    std::vector<EnvironmentDifference> all_;
-};
+    if (count == 0) return;
+    const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+    add(all, fmt::format("{} of rank {}{}", what, before.ranks[first].rank, others), text(before.ranks[first]),
+        text(after.ranks[first]), decisive);
+}
 
 std::map<std::string, std::string> libraries(const record::Environment& environment,
                                              std::string record::Environment::Library::*part) {
@@ -68,11 +60,11 @@ std::map<std::string, std::string> libraries(const record::Environment& environm
     return all;
 }
 
-void add_topology(const plan::Topology& before, const plan::Topology& after, Differences& all) {
+void add_topology(Differences& all, const plan::Topology& before, const plan::Topology& after) {
     using Place = const plan::RankPlace&;
-    all.add("ranks", std::to_string(before.num_ranks()), std::to_string(after.num_ranks()));
-    const auto places = [&](const char* what, bool decisive, const Differences::PlaceText& text) {
-        all.add_places(what, before, after, decisive, text);
+    add(all, "ranks", std::to_string(before.num_ranks()), std::to_string(after.num_ranks()));
+    const auto places = [&](const char* what, bool decisive, const PlaceText& text) {
+        add_places(all, what, before, after, decisive, text);
     };
     places("node", true, [](Place p) { return std::to_string(p.node); });
     places("device", true, [](Place p) { return std::string(name_of(p.device.kind)); });
@@ -95,19 +87,19 @@ std::string EnvironmentDifference::text() const {
 std::vector<EnvironmentDifference> environment_differences(const record::Environment& before,
                                                            const record::Environment& after) {
     Differences all;
-    all.add("version", before.version, after.version);
-    all.add("git_sha", before.git_sha, after.git_sha);
-    all.add("git_dirty", before.git_dirty ? "modified" : "clean", after.git_dirty ? "modified" : "clean");
-    all.add("compiler", before.compiler, after.compiler);
-    all.add("build_type", before.build_type, after.build_type);
+    add(all, "version", before.version, after.version);
+    add(all, "git_sha", before.git_sha, after.git_sha);
+    add(all, "git_dirty", before.git_dirty ? "modified" : "clean", after.git_dirty ? "modified" : "clean");
+    add(all, "compiler", before.compiler, after.compiler);
+    add(all, "build_type", before.build_type, after.build_type);
     using Library = record::Environment::Library;
-    all.add_named("library (header)", libraries(before, &Library::header), libraries(after, &Library::header));
-    all.add_named("library (loaded)", libraries(before, &Library::loaded), libraries(after, &Library::loaded));
-    all.add_named("variable", {before.variables.begin(), before.variables.end()},
-                  {after.variables.begin(), after.variables.end()});
-    all.add("host_processor", before.host_processor, after.host_processor);
-    add_topology(before.topology, after.topology, all);
-    return all.take();
+    add_named(all, "library (header)", libraries(before, &Library::header), libraries(after, &Library::header));
+    add_named(all, "library (loaded)", libraries(before, &Library::loaded), libraries(after, &Library::loaded));
+    add_named(all, "variable", {before.variables.begin(), before.variables.end()},
+              {after.variables.begin(), after.variables.end()});
+    add(all, "host_processor", before.host_processor, after.host_processor);
+    add_topology(all, before.topology, after.topology);
+    return all;
 }
 
 std::vector<EnvironmentDifference> decisive_differences(const record::Environment& before,
