@@ -62,9 +62,6 @@ pb.Point = class {
   get isOutOfMemory() {
     return this.status === 'oom';
   }
-  get isVerified() {
-    return this.raw.verification?.outcome === 'passed';
-  }
   /// True for engine timed, where no network ran.
   get isSimulated() {
     return this.raw.summary?.simulated === true;
@@ -72,10 +69,6 @@ pb.Point = class {
   /// Returns the word for a point that ended well. A simulated point is not called measured.
   get outcome() {
     return this.isSimulated ? 'simulated' : 'measured';
-  }
-  /// True when the point was measured, verified and may be compared.
-  get isValid() {
-    return this.isMeasured && this.raw.summary.validity === 'VALID';
   }
   /// Returns figures that follow from this point alone: intervals of its rates and shares of its stages.
   get figures() {
