@@ -6,13 +6,10 @@
 #include "config/protocol_settings.hpp"
 
 #include "patchbench/base/choices.hpp"
-#include "patchbench/base/device_id.hpp"
 #include "patchbench/base/shape.hpp"
-#include "patchbench/network/network_shape.hpp"
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace pb::config {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "base/stopping.hpp"
-#include "config/settings.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 #include "record/fields.hpp"
@@ -14,7 +13,6 @@
 
 #include "patchbench/base/enum_names.hpp"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -4,10 +4,7 @@
 #include "config/settings.hpp"
 #include "record/fields.hpp"
 
-#include "patchbench/base/enum_names.hpp"
-
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -3,8 +3,6 @@
 
 #include "comm/communicator.hpp"
 
-#include "patchbench/base/enum_names.hpp"
-
 #include <cstdint>
 #include <filesystem>
 #include <string>

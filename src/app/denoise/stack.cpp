@@ -1,7 +1,6 @@
 // Denoises a stack: its pages one after the other, each as an image, into one file.
 #include "app/denoise/band_output.hpp"
 #include "app/denoise/images.hpp"
-#include "app/denoise/noise_level.hpp"
 #include "image/stack_file.hpp"
 #include "measure/study/recommendation.hpp"
 #include "run/agreement.hpp"

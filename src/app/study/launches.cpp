@@ -27,7 +27,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <set>
 #include <span>
 #include <sstream>
 #include <string_view>

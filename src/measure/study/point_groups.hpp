@@ -4,9 +4,7 @@
 
 #include "measure/study/variants.hpp"
 #include "measure/summary.hpp"
-#include "plan/plan.hpp"
 #include "plan/topology.hpp"
-#include "record/point.hpp"
 
 #include <array>
 #include <optional>

@@ -5,8 +5,6 @@
 #include "base/statistics.hpp"
 #include "measure/summary.hpp"
 
-#include "patchbench/base/enum_names.hpp"
-
 #include <optional>
 #include <string>
 #include <vector>

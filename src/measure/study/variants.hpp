@@ -4,8 +4,6 @@
 
 #include "measure/summary.hpp"
 
-#include "patchbench/base/enum_names.hpp"
-
 #include <array>
 #include <optional>
 #include <string>

@@ -5,8 +5,6 @@
 #include "report/export/named_points.hpp"
 #include "report/results/results_file.hpp"
 
-#include "patchbench/base/enum_names.hpp"
-
 #include <functional>
 #include <optional>
 #include <span>
