@@ -41,10 +41,8 @@ std::optional<double> least_seconds(const record::LayerProfile& layer, const rec
 }
 
 LayerShare share_of(const record::LayerProfile& layer, double forward_s, const record::BoundsRecord& bounds) {
-    LayerShare share{layer, forward_s > 0 ? layer.seconds / forward_s : 0, std::nullopt};
-    if (const auto least = least_seconds(layer, bounds); least && layer.seconds > 0)
-        share.of_bound = *least / layer.seconds;
-    return share;
+    return {layer, quotient(layer.seconds, forward_s).value_or(0),
+            quotient(least_seconds(layer, bounds), layer.seconds)};
 }
 
 PointProfile profile_of(const record::PointTrace& trace) {

@@ -17,10 +17,6 @@ constexpr double kMega = 1e6;
 
 std::optional<double> positive(double value) { return value > 0 ? std::optional(value) : std::nullopt; }
 
-std::optional<double> per_second(double work, const std::optional<double>& seconds) {
-    return seconds && *seconds > 0 ? std::optional(work / *seconds) : std::nullopt;
-}
-
 std::optional<double> median_of(const std::vector<double>& samples) {
     return samples.empty() ? std::nullopt : std::optional(median(samples));
 }
@@ -59,14 +55,14 @@ void add_flags(const record::PointTrace& trace, Summary& summary) {
 void add_rates(const record::PointTrace& trace, Summary& summary) {
     const auto& point = trace.point;
     const auto& seconds = summary.pipeline_s;
-    summary.patches_per_s = per_second(static_cast<double>(trace.num_patches), seconds);
+    summary.patches_per_s = quotient(static_cast<double>(trace.num_patches), seconds);
     const auto image_pixels = static_cast<double>(point.source.extent.pixels());
-    if (image_pixels > 0) summary.images_per_s = per_second(trace.useful_pixels / image_pixels, seconds);
-    summary.useful_mpx_per_s = per_second(trace.useful_pixels / kMega, seconds);
-    summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
+    if (image_pixels > 0) summary.images_per_s = quotient(trace.useful_pixels / image_pixels, seconds);
+    summary.useful_mpx_per_s = quotient(trace.useful_pixels / kMega, seconds);
+    summary.processed_mpx_per_s = quotient(trace.processed_pixels / kMega, seconds);
     const double flop = flop_per_pixel(point);
     if (!summary.simulated && flop > 0)
-        summary.tflops = per_second(flop * record::computed_pixels(trace) / 1e12, seconds);
+        summary.tflops = quotient(flop * record::computed_pixels(trace) / 1e12, seconds);
 }
 
 /// Returns the forward time of one repetition: each rank's number of calls times its median call, by their arithmetic;
@@ -85,8 +81,8 @@ void add_forward(const record::PointTrace& trace, Summary& summary) {
     summary.forward_s = seconds_of_calls(trace, &record::RankTrace::forward_call_s);
     summary.round_trip_s = seconds_of_calls(trace, &record::RankTrace::round_trip_s);
     if (!summary.forward_s) return;
-    summary.forward_patches_per_s = per_second(static_cast<double>(trace.num_patches), summary.forward_s);
-    summary.efficiency = per_second(*summary.forward_s, summary.pipeline_s);
+    summary.forward_patches_per_s = quotient(static_cast<double>(trace.num_patches), summary.forward_s);
+    summary.efficiency = quotient(*summary.forward_s, summary.pipeline_s);
 }
 
 std::optional<double> stage_seconds(const record::PointTrace& trace, record::Stage stage) {
@@ -122,12 +118,12 @@ void add_cpu_time(const record::PointTrace& trace, Summary& summary) {
     for (const auto& rank : trace.ranks) {
         const auto cpu_s = sum(rank.cpu_s);
         all_s += cpu_s.value_or(0);
-        const auto percent = cpu_s ? per_second(100 * *cpu_s, sum(trace.wall_s)) : std::nullopt;
+        const auto percent = cpu_s ? quotient(100 * *cpu_s, sum(trace.wall_s)) : std::nullopt;
         if (percent) percents.push_back(*percent);
     }
     if (!percents.empty()) summary.cpu_percent = mean(percents);
     const auto repetitions = static_cast<double>(trace.wall_s.size());
-    if (all_s > 0) summary.cpu_per_patch_s = per_second(all_s, static_cast<double>(trace.num_patches) * repetitions);
+    if (all_s > 0) summary.cpu_per_patch_s = quotient(all_s, static_cast<double>(trace.num_patches) * repetitions);
     if (trace.repeated_s > 0) summary.repetition_s = trace.repeated_s / repetitions;
 }
 
@@ -149,16 +145,10 @@ std::optional<double> mib(int64_t bytes) { return positive(static_cast<double>(b
 std::vector<RankSummary> summarise_ranks(const record::PointTrace& trace, bool has_speed) {
     std::vector<RankSummary> ranks;
     for (const auto& traced : trace.ranks) {
-        RankSummary rank{.rank = traced.rank,
-                         .num_patches = traced.num_patches,
-                         .patches_per_s = std::nullopt,
-                         .wall_s = std::nullopt,
-                         .allocated_peak_mib = mib(traced.memory.allocated_peak),
-                         .reserved_peak_mib = mib(traced.memory.reserved_peak),
-                         .device_used_mib = mib(traced.memory.device_used),
-                         .host_peak_mib = mib(traced.memory.host_peak)};
+        RankSummary rank{.rank = traced.rank, .num_patches = traced.num_patches};
+        take_memory(traced.memory, rank);
         if (has_speed) rank.wall_s = median_of(traced.wall_s);
-        if (rank.num_patches > 0) rank.patches_per_s = per_second(static_cast<double>(rank.num_patches), rank.wall_s);
+        if (rank.num_patches > 0) rank.patches_per_s = quotient(static_cast<double>(rank.num_patches), rank.wall_s);
         ranks.push_back(rank);
     }
     return ranks;
@@ -225,6 +215,13 @@ std::vector<std::pair<std::string, std::string>> context_of(const record::PointT
 
 }  // namespace
 
+void take_memory(const record::RankMemory& memory, RankSummary& rank) {
+    rank.allocated_peak_mib = mib(memory.allocated_peak);
+    rank.reserved_peak_mib = mib(memory.reserved_peak);
+    rank.device_used_mib = mib(memory.device_used);
+    rank.host_peak_mib = mib(memory.host_peak);
+}
+
 Summary summarise(const record::PointTrace& trace) {
     Summary summary;
     summary.index = trace.point.index;
@@ -260,21 +257,8 @@ Summary summarise(const record::PointTrace& trace) {
     return summary;
 }
 
-namespace {
-
-std::string label_of_one(const Summary& summary, int64_t num_same) {
+std::string unique_label(const Summary& summary, int64_t num_same) {
     return num_same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
-}
-
-}  // namespace
-
-std::string unique_label(const Summary& summary, const std::vector<Summary>& all) {
-    return label_of_one(summary, std::ranges::count(all, summary.label, &Summary::label));
-}
-
-std::string unique_label(const Summary& summary, const StudyPoints& all) {
-    const auto is_same = [&](const StudyPoint& one) { return one.summary->label == summary.label; };
-    return label_of_one(summary, std::ranges::count_if(all, is_same));
 }
 
 }  // namespace pb::measure

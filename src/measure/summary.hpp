@@ -30,6 +30,9 @@ struct RankSummary {
     std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib;
 };
 
+/// Sets the memory of a rank; a figure of 0 bytes is absent.
+void take_memory(const record::RankMemory& memory, RankSummary& rank);
+
 /// Figures of one point. Times are in seconds, memory in MiB. A figure is absent when it was not or could not be
 /// measured; it is never 0 instead. All rates are work / (maximum over ranks of the time, per repetition), never a mean
 /// or a sum of per-rank rates. Times and rates exist only for points with status ok and a verification that did not
@@ -101,6 +104,12 @@ struct Summary {
     std::string reduction;  // "NCCL" | "MPI": what gathered the figures; empty: not gathered
 };
 
+/// above / below; nothing where one of them is absent, or `below` is not positive.
+[[nodiscard]] inline std::optional<double> quotient(const std::optional<double>& above,
+                                                    const std::optional<double>& below) {
+    return above && below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
+}
+
 /// Throws Error when the trace of a point with status ok is inconsistent: a rank lacks a sample for a repetition.
 [[nodiscard]] Summary summarise(const record::PointTrace& trace);
 
@@ -111,10 +120,9 @@ struct StudyPoint {
 };
 using StudyPoints = std::vector<StudyPoint>;
 
-/// Returns the label of a point as tables show it: of points with equal labels each gets its index as a suffix
-/// ("dncnn-p256#3"). `all` are the points of its study.
-[[nodiscard]] std::string unique_label(const Summary& summary, const std::vector<Summary>& all);
-[[nodiscard]] std::string unique_label(const Summary& summary, const StudyPoints& all);
+/// Returns the label of a point as tables show it: of points with equal labels, of which its study has `num_same`, each
+/// gets its index as a suffix ("dncnn-p256#3").
+[[nodiscard]] std::string unique_label(const Summary& summary, int64_t num_same);
 
 /// The median interval needs at least this many repetitions.
 inline constexpr int64_t kMinRepetitionsForInterval = 6;

@@ -62,18 +62,14 @@ bool is_noticeable(const record::PointTrace& trace, Meter meter) {
     });
 }
 
-std::optional<double> per(const std::optional<double>& value, double divisor) {
-    return value && divisor > 0 ? std::optional(*value / divisor) : std::nullopt;
-}
-
 void add_energy(const record::PointTrace& trace, Summary& summary) {
     const auto passes = static_cast<double>(trace.wall_s.size());
     const double mpx = trace.useful_pixels / kPixelsPerMpx;
-    summary.energy_j = per(sum_of(trace, Meter::energy_j, [](const record::RankTrace&) { return true; }), passes);
-    summary.energy_j_per_mpx = per(summary.energy_j, mpx);
+    summary.energy_j = quotient(sum_of(trace, Meter::energy_j, [](const record::RankTrace&) { return true; }), passes);
+    summary.energy_j_per_mpx = quotient(summary.energy_j, mpx);
     const auto answers = [](const record::RankTrace& rank) { return rank.telemetry.first_on_node; };
-    summary.cpu_energy_j = per(sum_of(trace, Meter::cpu_energy_j, answers), passes);
-    summary.cpu_energy_j_per_mpx = per(summary.cpu_energy_j, mpx);
+    summary.cpu_energy_j = quotient(sum_of(trace, Meter::cpu_energy_j, answers), passes);
+    summary.cpu_energy_j_per_mpx = quotient(summary.cpu_energy_j, mpx);
 }
 
 void add_gauges(const record::PointTrace& trace, Summary& summary) {

@@ -99,7 +99,9 @@ class Group {
         }
         const Candidate& best = best_of(qualified_);
         recommendation_.point = best.summary->index;
-        recommendation_.point_label = unique_label(*best.summary, points_);
+        const auto label = [](const StudyPoint& point) { return point.summary->label; };
+        recommendation_.point_label =
+            unique_label(*best.summary, std::ranges::count(points_, best.summary->label, label));
         recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
         return recommendation_;
     }

@@ -11,10 +11,6 @@ namespace pb::measure {
 
 namespace {
 
-std::optional<double> ratio(const std::optional<double>& above, const std::optional<double>& below) {
-    return above && below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
-}
-
 bool is_base(VariedBy by, const plan::Point& point) {
     if (by == VariedBy::dtype) return point.settings.dtype == Precision::fp32;
     if (by == VariedBy::device) return point.device == DeviceKind::cpu;
@@ -42,8 +38,8 @@ Variant compare(VariedBy by, const StudyPoint& base, const StudyPoint& other) {
     const auto times = compare_times({base.trace->wall_s}, {other.trace->wall_s});
     variant.speedup = 1 / times.ratio;
     if (times.ratio_interval) variant.range = Interval{1 / times.ratio_interval->high, 1 / times.ratio_interval->low};
-    variant.forward_speedup = ratio(base.summary->forward_s, other.summary->forward_s);
-    variant.memory_ratio = ratio(peak_of(by, *other.summary), peak_of(by, *base.summary));
+    variant.forward_speedup = quotient(base.summary->forward_s, other.summary->forward_s);
+    variant.memory_ratio = quotient(peak_of(by, *other.summary), peak_of(by, *base.summary));
     variant.max_difference = other.summary->window_error;
     variant.every_window = other.trace->point.settings.protocol.verify == config::VerifyMode::full;
     if (base.summary->psnr_denoised_db && other.summary->psnr_denoised_db)

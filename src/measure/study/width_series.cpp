@@ -29,8 +29,7 @@ std::optional<MemoryJump> jump_between(const WidePoint& before, const WidePoint&
     const double widths = static_cast<double>(after.width()) / static_cast<double>(before.width());
     jump.excess = jump.peak_ratio / widths;
     if (jump.excess <= kJump && jump.excess >= 1 / kJump) return std::nullopt;
-    const auto &pixels = after.summary->pixels_per_forward, &pixels_before = before.summary->pixels_per_forward;
-    if (pixels && pixels_before && *pixels_before > 0) jump.pixels_ratio = *pixels / *pixels_before;
+    jump.pixels_ratio = quotient(after.summary->pixels_per_forward, before.summary->pixels_per_forward);
     jump.cause = cause_of(before, after, jump);
     return jump;
 }

@@ -21,8 +21,7 @@ Value times(const Value& value, double factor) { return value ? Value(*value * f
 
 /// Returns `work` of a pass / mean time of a pass.
 Value mean_rate(const NamedPoint& point, double work) {
-    const auto& seconds = point.summary().pipeline_mean_s;
-    return seconds && *seconds > 0 ? Value(work / *seconds) : std::nullopt;
+    return measure::quotient(work, point.summary().pipeline_mean_s);
 }
 
 /// Returns the standard deviation of the rates of the single passes.
@@ -121,10 +120,6 @@ void lower_to(Figures& least, const Figures& figures) {
         if (figures[i] && (!least[i] || *figures[i] < *least[i])) least[i] = figures[i];
 }
 
-std::optional<double> multiple_of(const std::optional<double>& value, const std::optional<double>& least) {
-    return value && least && *least > 0 ? std::optional(*value / *least) : std::nullopt;
-}
-
 CsvRow frameworks_row(const NamedPoint& point, const Figures& least) {
     const plan::Point& planned = point.trace().point;
     CsvRow row{{"Network", planned.settings.network.name()},
@@ -133,7 +128,7 @@ CsvRow frameworks_row(const NamedPoint& point, const Figures& least) {
     const Figures figures = figures_of(point);
     for (size_t i = 0; i < figures.size(); ++i) row.emplace_back(kFrameworkHeadings.at(i), number_cell(figures.at(i)));
     for (size_t i = 0; i < figures.size(); ++i)
-        row.emplace_back(kRelativeHeadings.at(i), number_cell(multiple_of(figures.at(i), least.at(i))));
+        row.emplace_back(kRelativeHeadings.at(i), number_cell(measure::quotient(figures.at(i), least.at(i))));
     return row;
 }
 

@@ -6,8 +6,6 @@ namespace pb::report {
 
 namespace {
 
-record::Json whole(const std::optional<int64_t>& value) { return value ? record::Json(*value) : record::Json(nullptr); }
-
 record::Json low(const std::optional<Interval>& interval) {
     return interval ? record::number(interval->low) : record::Json(nullptr);
 }
@@ -77,7 +75,7 @@ record::Json memory_json(const measure::BatchMemory& memory) {
                                          })},
             {"fit", fit_json(memory.fit)},
             {"limit_mib", record::number(memory.limit_mib)},
-            {"predicted_batch", whole(memory.predicted_batch)}};
+            {"predicted_batch", record::json_from(memory.predicted_batch)}};
 }
 
 record::Json largest_json(const measure::LargestBatch& largest) {
@@ -86,7 +84,7 @@ record::Json largest_json(const measure::LargestBatch& largest) {
             {"search", record::json_from(largest.search)},
             {"limit_mib", record::number(largest.limit_mib)},
             {"fit", fit_json(largest.fit)},
-            {"predicted_batch", whole(largest.predicted_batch)},
+            {"predicted_batch", record::json_from(largest.predicted_batch)},
             {"prediction_error", record::number(largest.prediction_error)}};
 }
 
@@ -121,7 +119,7 @@ record::Json group_json(const measure::VariantGroup& group) {
 record::Json recommendation_json(const measure::Recommendation& recommendation) {
     return {{"label", recommendation.label},
             {"points", recommendation.points},
-            {"point", whole(recommendation.point)},
+            {"point", record::json_from(recommendation.point)},
             {"why", recommendation.reason}};
 }
 

@@ -111,19 +111,6 @@ measure::RankSummary& rank_of(std::vector<measure::RankSummary>& ranks, int rank
     return ranks.back();
 }
 
-void add_memory(const record::PointTrace& trace, std::vector<measure::RankSummary>& ranks) {
-    const auto mib_of = [](int64_t bytes) {
-        return bytes > 0 ? std::optional(static_cast<double>(bytes) / kMiB) : std::nullopt;
-    };
-    for (const auto& traced : trace.ranks) {
-        measure::RankSummary& rank = rank_of(ranks, traced.rank);
-        rank.allocated_peak_mib = mib_of(traced.memory.allocated_peak);
-        rank.reserved_peak_mib = mib_of(traced.memory.reserved_peak);
-        rank.device_used_mib = mib_of(traced.memory.device_used);
-        rank.host_peak_mib = mib_of(traced.memory.host_peak);
-    }
-}
-
 void read_metrics(const record::JsonField& json, measure::Summary& summary) {
     for (const auto& metric : metrics())
         if (const auto value = json.find(metric.key)) metric.value.set(summary, value->number());
@@ -140,7 +127,8 @@ void read_summary(const record::JsonField& line, RecordedPoint& recorded) {
     summary.verification = recorded.trace.verification.outcome;
     summary.reduction = recorded.trace.reduction;
     recorded.trace.stop_reason = summary.stop_reason;
-    add_memory(recorded.trace, summary.ranks);
+    for (const auto& traced : recorded.trace.ranks)
+        measure::take_memory(traced.memory, rank_of(summary.ranks, traced.rank));
     read_metrics(line["summary"], summary);
 }
 

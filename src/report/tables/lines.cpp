@@ -23,7 +23,9 @@ std::string one_word(std::string text) {
 std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries) {
     std::vector<std::string> labels;
     labels.reserve(summaries.size());
-    for (const auto& summary : summaries) labels.push_back(measure::unique_label(summary, summaries));
+    for (const auto& summary : summaries)
+        labels.push_back(
+            measure::unique_label(summary, std::ranges::count(summaries, summary.label, &measure::Summary::label)));
     return labels;
 }
 
