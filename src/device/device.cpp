@@ -2,7 +2,6 @@
 
 #include "device/cuda/backend.hpp"
 #include "device/host_memory.hpp"
-#include "device/processors.hpp"
 
 namespace pb::device {
 

@@ -4,7 +4,6 @@
 #include "engine/engines.hpp"
 #include "engine/torch_library.hpp"
 
-#include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 #include "image/synthetic.hpp"
 
-#include "base/counter_random.hpp"
 #include "image/portable_math.hpp"
 #include "image/scene_leaf.hpp"
 

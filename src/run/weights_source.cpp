@@ -3,7 +3,6 @@
 #include "base/fault.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
-#include "config/load_yaml.hpp"
 #include "config/text.hpp"
 #include "engine/network_file.hpp"
 

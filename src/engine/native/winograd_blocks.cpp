@@ -1,6 +1,5 @@
 #include "engine/native/kernels.hpp"
 
-#include "patchbench/base/shard.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,5 @@
 // Recognises the layout of tensors: the one that shares most names with them. Every difference to it is an error; only
 // what lies beside the network, under other prefixes, is left out and named.
-#include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "engine/checkpoint/element_type.hpp"
 #include "engine/weights/batch_norm.hpp"

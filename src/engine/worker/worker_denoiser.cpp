@@ -1,7 +1,6 @@
 // The engines of other frameworks: a Denoiser that hands windows to a process (worker.hpp) and takes them back.
 #include "base/half.hpp"
 #include "base/stopwatch.hpp"
-#include "device/host_memory.hpp"
 #include "engine/engines.hpp"
 #include "engine/windows.hpp"
 #include "engine/worker/worker.hpp"

@@ -13,7 +13,6 @@
 #include <jerror.h>
 // clang-format on
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace pb::image {

@@ -1,6 +1,5 @@
 #include "network/parts/band_schedule.hpp"
 
-#include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"

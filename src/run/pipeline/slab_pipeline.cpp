@@ -9,7 +9,6 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 

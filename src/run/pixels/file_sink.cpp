@@ -2,7 +2,6 @@
 #include "run/agreement.hpp"
 #include "run/pixels/output.hpp"
 
-#include <algorithm>
 
 namespace pb::run {
 
