@@ -3,7 +3,6 @@
 #pragma once
 
 #include "image/formats/formats.hpp"
-#include "image/formats/interleaved.hpp"
 
 #include <functional>
 #include <utility>
@@ -12,15 +11,13 @@ namespace pb::image {
 
 class DecodedFile final : public ImageFile {
   public:
-    /// Decodes the whole file. It is called at most once.
-    using Decode = std::function<void(const RandomAccessFile&, InterleavedImage&)>;
+    /// Decodes the whole file into an image that has alpha as its last channel. It is called at most once.
+    using Decode = std::function<void(const RandomAccessFile&, Image&)>;
 
     DecodedFile(OpenedFile file, const ImageInfo& info, ImageMetadata metadata, Decode decode)
-        : file_(std::move(file)), metadata_(std::move(metadata)), decode_(std::move(decode)) {
-        image_.info = info;
-    }
+        : file_(std::move(file)), info_(info), metadata_(std::move(metadata)), decode_(std::move(decode)) {}
 
-    [[nodiscard]] const ImageInfo& info() const override { return image_.info; }
+    [[nodiscard]] const ImageInfo& info() const override { return info_; }
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return false; }
 
@@ -31,17 +28,17 @@ class DecodedFile final : public ImageFile {
     }
 
     void decode() {
-        if (!image_.samples.empty()) return;
-        InterleavedImage decoded{info(), {}};
-        decoded.samples.resize(decoded.row_bytes() * static_cast<size_t>(info().extent.h));
+        if (!image_.empty()) return;
+        Image decoded(info_.extent, info_.stored_channels(), info_.dtype);
         decode_(*file_, decoded);
         image_ = std::move(decoded);
     }
 
     OpenedFile file_;
+    ImageInfo info_;
     ImageMetadata metadata_;
     Decode decode_;
-    InterleavedImage image_;
+    Image image_;
 };
 
 }  // namespace pb::image

@@ -10,17 +10,6 @@
 
 namespace pb::image {
 
-/// A decoded image whose alpha is still interleaved with the colour channels. Decoders that can only decode whole files
-/// return it.
-struct InterleavedImage {
-    ImageInfo info;
-    std::vector<std::byte> samples;
-    [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(info.extent.w) * info.stored_pixel_bytes(); }
-    [[nodiscard]] PixelView view() const {
-        return dense_view(samples.data(), info.extent, info.stored_channels(), info.dtype);
-    }
-};
-
 [[nodiscard]] inline bool has_alpha(const ImageToSave& image) { return image.alpha.extent.pixels() > 0; }
 
 /// Makes interleaved rows from an image to be saved and its alpha.

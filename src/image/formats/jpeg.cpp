@@ -1,7 +1,6 @@
 #include "image/formats/decoded_file.hpp"
 #include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
-#include "image/formats/interleaved.hpp"
 #include "image/formats/resolution.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -120,11 +119,11 @@ class JpegReader {
         return metadata;
     }
 
-    void read_rows(InterleavedImage& image) {
-        auto* first = reinterpret_cast<JSAMPROW>(image.samples.data());
+    void read_rows(Image& image) {
+        auto* first = image.as<JSAMPLE>();
         const size_t row_bytes = image.row_bytes();
         run([&] {
-            codec_.out_color_space = image.info.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+            codec_.out_color_space = image.channels() == 1 ? JCS_GRAYSCALE : JCS_RGB;
             jpeg_start_decompress(&codec_);
             while (codec_.output_scanline < codec_.output_height) {
                 JSAMPROW row = first + codec_.output_scanline * row_bytes;
@@ -179,7 +178,7 @@ std::unique_ptr<ImageFile> open_jpeg(OpenedFile file) {
     JpegReader reader(*file, bytes);
     const ImageInfo info = reader.info();
     ImageMetadata metadata = reader.metadata();
-    const auto decode = [](const RandomAccessFile& opened, InterleavedImage& image) {
+    const auto decode = [](const RandomAccessFile& opened, Image& image) {
         const std::vector<std::byte> content = opened.read_all();
         JpegReader(opened, content).read_rows(image);
     };

@@ -166,10 +166,10 @@ class PngReader {
         metadata.y_resolution_per_m = y;
     }
 
-    void read_rows(InterleavedImage& image) {
-        auto* first = reinterpret_cast<png_bytep>(image.samples.data());
+    void read_rows(Image& image) {
+        auto* first = image.as<png_byte>();
         const size_t row_bytes = image.row_bytes();
-        const auto rows = static_cast<size_t>(image.info.extent.h);
+        const auto rows = static_cast<size_t>(image.extent().h);
         run([&] {
             png_read_update_info(png_, info_);
             if (png_get_rowbytes(png_, info_) != row_bytes) png_error(png_, "rows have an unexpected length");
@@ -223,7 +223,7 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     metadata.icc_profile = std::move(chunks.icc_profile);
     metadata.not_kept = std::move(chunks.not_kept);
     reader.read_resolution(metadata);
-    const auto decode = [](const RandomAccessFile& opened, InterleavedImage& image) {
+    const auto decode = [](const RandomAccessFile& opened, Image& image) {
         PngReader rows(opened);
         (void)rows.read_header();
         rows.read_rows(image);

@@ -65,15 +65,15 @@ ImageMetadata read_metadata(const RandomAccessFile& file, const Bytes& bytes) {
     return metadata;
 }
 
-void decode(const RandomAccessFile& file, InterleavedImage& image) {
+void decode(const RandomAccessFile& file, Image& image) {
     const Bytes bytes = file.read_all();
     WebPDecoderConfig config;
     if (WebPInitDecoderConfig(&config) == 0) file.refuse("libwebp is of another version", "install its package again");
-    config.output.colorspace = image.info.has_alpha ? MODE_RGBA : MODE_RGB;
+    config.output.colorspace = image.channels() == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = reinterpret_cast<uint8_t*>(image.samples.data());
+    config.output.u.RGBA.rgba = image.as<uint8_t>();
     config.output.u.RGBA.stride = static_cast<int>(image.row_bytes());
-    config.output.u.RGBA.size = image.samples.size();
+    config.output.u.RGBA.size = image.bytes().size();
     const VP8StatusCode status = WebPDecode(first_of(bytes), bytes.size(), &config);
     if (status != VP8_STATUS_OK) file.refuse_damaged(webp_reason(status));
 }
