@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <numeric>
 #include <vector>
 
@@ -19,16 +18,6 @@ bool is_control(char c) {
     return code < ' ' || code == kDelete;
 }
 
-template <class Number>
-bool read_whole(std::string_view text, Number& value) {
-    Number number{};
-    const char* const end = text.data() + text.size();
-    const auto [rest, failure] = std::from_chars(text.data(), end, number);
-    if (failure != std::errc{} || rest != end) return false;
-    value = number;
-    return true;
-}
-
 const char* word_for(size_t ranks) { return ranks == 1 ? "rank " : "ranks "; }
 
 }  // namespace
@@ -37,11 +26,6 @@ void add_item(std::string& list, std::string_view item, std::string_view separat
     if (!list.empty()) list += separator;
     list += item;
 }
-
-bool read_number(std::string_view text, int& value) { return read_whole(text, value); }
-bool read_number(std::string_view text, int64_t& value) { return read_whole(text, value); }
-bool read_number(std::string_view text, uint64_t& value) { return read_whole(text, value); }
-bool read_number(std::string_view text, double& value) { return read_whole(text, value); }
 
 std::string place_text(const char* file, unsigned line, const char* function) {
     const std::string_view path = file;

@@ -2,10 +2,11 @@
 // with numbers of ranks as "0-3, 7".
 #pragma once
 
-#include <cstdint>
+#include <charconv>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace pb {
 
@@ -20,10 +21,15 @@ template <class Count>
 
 /// Reads the whole of `text` as a number in the form of std::from_chars, nothing before or after it. False when it is
 /// not one or does not fit; `value` is then as before, although a beginning like that of `nano.onnx` is a number.
-[[nodiscard]] bool read_number(std::string_view text, int& value);
-[[nodiscard]] bool read_number(std::string_view text, int64_t& value);
-[[nodiscard]] bool read_number(std::string_view text, uint64_t& value);
-[[nodiscard]] bool read_number(std::string_view text, double& value);
+template <class Number>
+[[nodiscard]] bool read_number(std::string_view text, Number& value) {
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto [rest, failure] = std::from_chars(text.data(), end, number);
+    if (failure != std::errc{} || rest != end) return false;
+    value = number;
+    return true;
+}
 
 /// "file.cpp:12 in void function()", for errors of a library's calls. A template, because the clang of the fuzzers has
 /// no std::source_location.
