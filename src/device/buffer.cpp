@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <new>
-#include <utility>
 
 namespace pb::device {
 namespace {
@@ -23,32 +22,17 @@ std::byte* allocate_on_host(size_t bytes) {
 }  // namespace
 
 template <Memory kMemory>
-Buffer<kMemory>::Buffer(DeviceId device, size_t bytes) : device_(device), bytes_(bytes) {
+Buffer<kMemory>::Buffer(DeviceId device, size_t bytes) : pointer_(nullptr, {device, bytes}) {
     if (bytes == 0) return;
-    pointer_ = device.is_cuda() ? cuda::allocate(kMemory, device.index, bytes) : allocate_on_host(bytes);
+    pointer_.reset(device.is_cuda() ? cuda::allocate(kMemory, device.index, bytes) : allocate_on_host(bytes));
 }
 
 template <Memory kMemory>
-Buffer<kMemory>::~Buffer() {
-    if (pointer_ == nullptr) return;
-    if (device_.is_cuda())
-        cuda::release(kMemory, pointer_);
+void Buffer<kMemory>::Release::operator()(std::byte* pointer) const noexcept {
+    if (device.is_cuda())
+        cuda::release(kMemory, pointer);
     else
-        ::operator delete(pointer_, kAlignment);
-}
-
-template <Memory kMemory>
-Buffer<kMemory>::Buffer(Buffer&& other) noexcept
-    : device_(other.device_),
-      pointer_(std::exchange(other.pointer_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-template <Memory kMemory>
-Buffer<kMemory>& Buffer<kMemory>::operator=(Buffer&& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(pointer_, other.pointer_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
+        ::operator delete(pointer, kAlignment);
 }
 
 template class Buffer<Memory::pinned>;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace pb::device {
 
@@ -21,17 +22,17 @@ class Buffer {
   public:
     Buffer() = default;
     Buffer(DeviceId device, size_t bytes);
-    ~Buffer();
-    Buffer(Buffer&& other) noexcept;
-    Buffer& operator=(Buffer&& other) noexcept;
-    [[nodiscard]] std::byte* pointer() const { return pointer_; }
-    [[nodiscard]] size_t bytes() const { return bytes_; }
-    [[nodiscard]] DeviceId device() const { return device_; }
+    [[nodiscard]] std::byte* pointer() const { return pointer_.get(); }
+    [[nodiscard]] size_t bytes() const { return pointer_ ? pointer_.get_deleter().bytes : 0; }
+    [[nodiscard]] DeviceId device() const { return pointer_.get_deleter().device; }
 
   private:
-    DeviceId device_;
-    std::byte* pointer_ = nullptr;
-    size_t bytes_ = 0;
+    struct Release {
+        DeviceId device;
+        size_t bytes = 0;
+        void operator()(std::byte* pointer) const noexcept;
+    };
+    std::unique_ptr<std::byte, Release> pointer_;
 };
 
 extern template class Buffer<Memory::pinned>;
