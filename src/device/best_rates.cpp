@@ -74,6 +74,16 @@ class CopyWork {
     DeviceBuffer from_, to_;
 };
 
+/// Every byte counts once.
+template <class To, class From, class Copy>
+double copy_gb_per_s(DeviceId device, size_t bytes, double budget_s, const Copy& copy) {
+    const From from(device, bytes);
+    const To to(device, bytes);
+    Stream stream(device);
+    const auto work = [&] { copy(to.pointer(), from.pointer(), bytes, stream); };
+    return gb_per_s(bytes, seconds_of_call(stream, budget_s, work));
+}
+
 }  // namespace
 
 double host_copy_gb_per_s(int threads, double budget_s) {
@@ -92,30 +102,15 @@ double host_copy_gb_per_s(int threads, double budget_s) {
 }
 
 double device_copy_gb_per_s(DeviceId device, double budget_s) {
-    const DeviceBuffer from(device, kDeviceBytes);
-    const DeviceBuffer to(device, kDeviceBytes);
-    Stream stream(device);
-    const double seconds =
-        seconds_of_call(stream, budget_s, [&] { copy_on_device(to.pointer(), from.pointer(), kDeviceBytes, stream); });
-    return gb_per_s(2 * kDeviceBytes, seconds);
+    return 2 * copy_gb_per_s<DeviceBuffer, DeviceBuffer>(device, kDeviceBytes, budget_s, copy_on_device);
 }
 
 double h2d_gb_per_s(DeviceId device, double budget_s) {
-    const PinnedBuffer host(device, kTransferBytes);
-    const DeviceBuffer there(device, kTransferBytes);
-    Stream stream(device);
-    const double seconds = seconds_of_call(
-        stream, budget_s, [&] { copy_to_device(there.pointer(), host.pointer(), kTransferBytes, stream); });
-    return gb_per_s(kTransferBytes, seconds);
+    return copy_gb_per_s<DeviceBuffer, PinnedBuffer>(device, kTransferBytes, budget_s, copy_to_device);
 }
 
 double d2h_gb_per_s(DeviceId device, double budget_s) {
-    const PinnedBuffer host(device, kTransferBytes);
-    const DeviceBuffer there(device, kTransferBytes);
-    Stream stream(device);
-    const double seconds = seconds_of_call(
-        stream, budget_s, [&] { copy_to_host(host.pointer(), there.pointer(), kTransferBytes, stream); });
-    return gb_per_s(kTransferBytes, seconds);
+    return copy_gb_per_s<PinnedBuffer, DeviceBuffer>(device, kTransferBytes, budget_s, copy_to_host);
 }
 
 }  // namespace pb::device
