@@ -68,12 +68,4 @@ const TorchLibrary& torch_library() {
 
 std::vector<device::LibraryVersion> engine_versions() { return torch_library().versions(); }
 
-double matmul_tflops(const EngineOptions& options, double budget_s) {
-    return torch_library().matmul_tflops(options, budget_s);
-}
-
-double conv_tflops(const EngineOptions& options, double budget_s) {
-    return torch_library().conv_tflops(options, budget_s);
-}
-
 }  // namespace pb::engine

@@ -20,8 +20,15 @@ struct TorchLibrary {
     /// The engine `torch`: oneDNN on the CPU and cuDNN on CUDA.
     std::unique_ptr<Denoiser> (*make_denoiser)(const Weights& weights, const EngineOptions& options);
 
-    /// The functions below.
+    // The highest compute rates of LibTorch on a device: upper bounds for the forward call of a network. In TFLOP/s,
+    // counting a multiplication and an addition as 2 FLOP, in the precision and with the threads of `options`. Each
+    // takes about `budget_s` seconds and up to 2 GiB of the engine's memory on a GPU. Throws like `make_denoiser`.
+
+    /// Product of square matrices: oneDNN on the CPU, cuBLAS on a GPU.
     double (*matmul_tflops)(const EngineOptions& options, double budget_s);
+
+    /// 3x3 convolution of 64 to 64 channels, channels_last: the layer that all networks have at full extent. Deeper
+    /// layers have more channels and may be faster.
     double (*conv_tflops)(const EngineOptions& options, double budget_s);
 
     /// Header and loaded versions of LibTorch, oneDNN and cuDNN.
@@ -42,17 +49,5 @@ struct TorchLibrary {
 /// The library's only function; LibTorch's tensors on the CPU come from `memory`, which outlives the process's last.
 inline constexpr const char* kTorchEntry = "patchbench_torch_library";
 using TorchEntry = const TorchLibrary*(CountingMemory& memory);
-
-// Measures the highest compute rates of LibTorch on a device: upper bounds for the forward call of a network. In
-// TFLOP/s, counting a multiplication and an addition as 2 FLOP, in the precision and with the threads of `options`.
-// Each function takes about `budget_s` seconds and up to 2 GiB of the engine's memory on a GPU. Throws like
-// `make_denoiser`.
-
-/// Product of square matrices: oneDNN on the CPU, cuBLAS on a GPU.
-[[nodiscard]] double matmul_tflops(const EngineOptions& options, double budget_s);
-
-/// 3x3 convolution of 64 to 64 channels, channels_last: the layer that all networks have at full extent. Deeper layers
-/// have more channels and may be faster.
-[[nodiscard]] double conv_tflops(const EngineOptions& options, double budget_s);
 
 }  // namespace pb::engine

@@ -20,8 +20,8 @@ EngineOptions options_for(Precision precision, int threads = 1) {
 TEST(ComputeRates, AreThoseOfAProcessor) {
     for (const auto precision : {Precision::fp32, Precision::bf16})
         for (const int threads : {1, 2}) {
-            for (const double tflops : {matmul_tflops(options_for(precision, threads), kBriefly),
-                                        conv_tflops(options_for(precision, threads), kBriefly)}) {
+            for (const double tflops : {torch_library().matmul_tflops(options_for(precision, threads), kBriefly),
+                                        torch_library().conv_tflops(options_for(precision, threads), kBriefly)}) {
                 EXPECT_GT(tflops, 1e-5);
                 EXPECT_LT(tflops, 100);
             }
@@ -29,23 +29,23 @@ TEST(ComputeRates, AreThoseOfAProcessor) {
 }
 
 TEST(ComputeRates, LeaveNothingInTheAllocator) {
-    (void)conv_tflops(options_for(Precision::fp32), kBriefly);
+    (void)torch_library().conv_tflops(options_for(Precision::fp32), kBriefly);
     const int64_t before = allocator_counters({}).allocated_bytes;
-    (void)matmul_tflops(options_for(Precision::fp32), kBriefly);
-    (void)conv_tflops(options_for(Precision::fp32), kBriefly);
+    (void)torch_library().matmul_tflops(options_for(Precision::fp32), kBriefly);
+    (void)torch_library().conv_tflops(options_for(Precision::fp32), kBriefly);
     EXPECT_EQ(allocator_counters({}).allocated_bytes, before);
 }
 
 TEST(ComputeRates, WithoutMemoryTheyAreOutOfMemory) {
     set_memory_limit({}, 1 << 20);
-    EXPECT_THROW((void)conv_tflops(options_for(Precision::fp32), kBriefly), OutOfMemory);
+    EXPECT_THROW((void)torch_library().conv_tflops(options_for(Precision::fp32), kBriefly), OutOfMemory);
     set_memory_limit({}, 0);
-    EXPECT_GT(conv_tflops(options_for(Precision::fp32), kBriefly), 0) << "the next one works";
+    EXPECT_GT(torch_library().conv_tflops(options_for(Precision::fp32), kBriefly), 0) << "the next one works";
 }
 
 TEST(ComputeRates, WhatTheDeviceCannotDoIsRefused) {
-    EXPECT_THROW((void)matmul_tflops(options_for(Precision::fp16), kBriefly), UsageError);
-    EXPECT_THROW((void)conv_tflops(options_for(Precision::tf32), kBriefly), UsageError);
+    EXPECT_THROW((void)torch_library().matmul_tflops(options_for(Precision::fp16), kBriefly), UsageError);
+    EXPECT_THROW((void)torch_library().conv_tflops(options_for(Precision::tf32), kBriefly), UsageError);
 }
 
 }  // namespace

@@ -388,7 +388,8 @@ TEST_P(GpuEngine, RunsOutOfMemoryUnderACapAndRecovers) {
         }
         slot.prepare(*denoiser, stream);
         EXPECT_TRUE(slot.denoise(*denoiser, values, stream) == expected) << "graph " << graph;
-        EXPECT_GT(conv_tflops({.device = kCuda}, 0.01), 0) << "random values are drawn again, graph " << graph;
+        EXPECT_GT(torch_library().conv_tflops({.device = kCuda}, 0.01), 0)
+            << "random values are drawn again, graph " << graph;
     }
 }
 
@@ -462,8 +463,8 @@ TEST_F(GpuMemory, UpperBoundsLeaveNothing) {
     for (const Precision precision : {Precision::fp32, Precision::bf16}) {
         const EngineOptions options{.device = kCuda, .precision = precision};
         const int64_t before = allocator_counters(kCuda).allocated_bytes;
-        EXPECT_GT(matmul_tflops(options, kBriefly), 0);
-        EXPECT_GT(conv_tflops(options, kBriefly), 0);
+        EXPECT_GT(torch_library().matmul_tflops(options, kBriefly), 0);
+        EXPECT_GT(torch_library().conv_tflops(options, kBriefly), 0);
         EXPECT_EQ(allocator_counters(kCuda).allocated_bytes, before) << name_of(precision);
     }
 }

@@ -35,9 +35,11 @@ record::BoundsRecord measure_bounds(const Team& team, const engine::EngineOption
         });
     };
     if (options.engine == EngineKind::torch || options.engine == EngineKind::native)
-        measure(record::Bound::matmul_tflops, [&] { return engine::matmul_tflops(options, kComputeBudgetS); });
+        measure(record::Bound::matmul_tflops,
+                [&] { return engine::torch_library().matmul_tflops(options, kComputeBudgetS); });
     if (options.engine == EngineKind::torch)
-        measure(record::Bound::conv_tflops, [&] { return engine::conv_tflops(options, kComputeBudgetS); });
+        measure(record::Bound::conv_tflops,
+                [&] { return engine::torch_library().conv_tflops(options, kComputeBudgetS); });
     measure(record::Bound::host_copy_gb_per_s, [] { return device::host_copy_gb_per_s(1, kCopyBudgetS); });
     if (device.is_cuda()) {
         measure(record::Bound::device_copy_gb_per_s,
