@@ -81,7 +81,7 @@ std::optional<PickleValue> find_global(std::string_view module, std::string_view
         if (name == "_rebuild_parameter") return Callable::rebuild_parameter;
     }
     if (module == "torch")
-        if (const auto type = find_storage_type(name)) return StorageType{*type};
+        if (const auto type = find_storage_type(name)) return *type;
     if (is_setting(module, name)) return Callable::setting;
     return std::nullopt;
 }
@@ -115,13 +115,13 @@ std::optional<PickleValue> find_persistent(const PickleValue& id, PickleHeap& he
     if (parts.size() != 5 && !(parts.size() == 6 && std::holds_alternative<std::monostate>(parts[5])))
         return std::nullopt;
     const auto* word = std::get_if<std::string_view>(&parts[0]);
-    const auto* type = std::get_if<StorageType>(&parts[1]);
+    const auto* type = std::get_if<ElementType>(&parts[1]);
     const auto* key = std::get_if<std::string_view>(&parts[2]);
     const auto* elements = std::get_if<int64_t>(&parts[4]);
     if (word == nullptr || *word != "storage" || type == nullptr || key == nullptr || elements == nullptr ||
         *elements < 0)
         return std::nullopt;
-    heap.storages.push_back({type->type, *key, *elements});
+    heap.storages.push_back({*type, *key, *elements});
     return StorageRef{heap.storages.size() - 1};
 }
 

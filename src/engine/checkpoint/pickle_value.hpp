@@ -20,9 +20,6 @@ namespace pb::engine {
 /// save beside the weights.
 enum class Callable : uint8_t { ordered_dict, counter, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter, setting };
 
-struct StorageType {
-    ElementType type;
-};
 struct TupleRef {
     size_t index;
 };
@@ -42,8 +39,8 @@ struct TensorRef {
 /// What a `Callable::setting` makes: its items and attributes are dropped.
 struct Setting {};
 
-/// monostate: None.
-using PickleValue = std::variant<std::monostate, bool, int64_t, double, std::string_view, Callable, StorageType,
+/// monostate: None; an ElementType: the type of a storage.
+using PickleValue = std::variant<std::monostate, bool, int64_t, double, std::string_view, Callable, ElementType,
                                  TupleRef, ListRef, DictRef, StorageRef, TensorRef, Setting>;
 
 /// A run of elements in the file, named by its key.
