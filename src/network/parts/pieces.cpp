@@ -82,7 +82,7 @@ class PiecePlanner {
     }
 
     const Graph& graph_;
-    const std::vector<Range>&rows_, columns_;
+    const std::vector<Range>&rows_, &columns_;
     Extent window_;
     MemoryPlan memory_;
     Pieces held_;
@@ -118,7 +118,7 @@ class PieceCounter {
         else
             hold(made, result);
         give_up(step, false);
-        if (step.widened) widen(made, *step.widened);
+        if (step.widened) replace(made, *step.widened);
     }
 
     [[nodiscard]] int64_t peak() const { return peak_; }
@@ -136,15 +136,12 @@ class PieceCounter {
     void give_up(const PieceStep& step, bool early) {
         for (const size_t map : step.released)
             if (step.gives_up_early(map) == early) hold(map, 0);
-        for (const auto& [map, piece] : step.kept) {
-            if (step.gives_up_early(map) != early) continue;
-            take(bytes_of(map, piece));
-            live_ -= bytes_of(map, piece);
-            hold(map, bytes_of(map, piece));
-        }
+        for (const auto& [map, piece] : step.kept)
+            if (step.gives_up_early(map) == early) replace(map, piece);
     }
 
-    void widen(size_t map, const Piece& piece) {
+    /// The map by a copy of `piece`.
+    void replace(size_t map, const Piece& piece) {
         const int64_t bytes = bytes_of(map, piece);
         take(bytes);
         live_ -= bytes;
