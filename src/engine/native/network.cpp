@@ -28,11 +28,13 @@ network::WinogradForm form_of(const EngineOptions& options) {
     return network::winograd_form(options.winograd_tile, options.precision);
 }
 
-/// Calls `row_of(window, row)` for some of the rows that are made of `map`.
+/// Calls `row_of(window, row)` for the rows that are made of `map`, in all threads.
 template <class RowOf>
-void for_rows(const Map& map, const Range& numbers, RowOf row_of) {
-    for (int64_t number = numbers.begin; number < numbers.end; ++number)
-        row_of(number / map.made.size(), map.made.begin + number % map.made.size());
+void for_rows(ThreadPool& threads, const Map& map, RowOf row_of) {
+    threads.run(map.num_made(), [&](Range numbers, int) {
+        for (int64_t number = numbers.begin; number < numbers.end; ++number)
+            row_of(number / map.made.size(), map.made.begin + number % map.made.size());
+    });
 }
 
 }  // namespace
@@ -170,18 +172,16 @@ void Network::combine(const Call& call, const Workplace& place) {
     const Map &out = place.maps[call.step.last], &a = place.maps[call.reads.front()],
               &b = place.maps[call.reads.back()];
     const network::OperationKind kind = graph_[call.step.first].kind;
-    threads_.run(out.num_made(), [&](Range numbers, int) {
-        for_rows(out, numbers, [&](int64_t window, int64_t y) {
-            const int64_t x = out.columns.begin;
-            kernels_.pixelwise({kind, a.rows.at(window, y, x), b.rows.at(window, y, x), out.rows.at(window, y, x)},
-                               {0, out.columns.size() * out.channels});
-        });
+    for_rows(threads_, out, [&](int64_t window, int64_t y) {
+        const int64_t x = out.columns.begin;
+        kernels_.pixelwise({kind, a.rows.at(window, y, x), b.rows.at(window, y, x), out.rows.at(window, y, x)},
+                           {0, out.columns.size() * out.channels});
     });
 }
 
 void Network::concatenate(const Call& call, const Workplace& place) {
     const Map& out = place.maps[call.step.last];
-    const auto join_row = [&](int64_t window, int64_t y) {
+    for_rows(threads_, out, [&](int64_t window, int64_t y) {
         float* to = out.rows.at(window, y, out.columns.begin);
         for (const size_t operand : call.reads) {
             const Map& in = place.maps[operand];
@@ -190,29 +190,24 @@ void Network::concatenate(const Call& call, const Workplace& place) {
                 std::copy_n(from + x * in.channels, in.channels, to + x * out.channels);
             to += in.channels;
         }
-    };
-    threads_.run(out.num_made(), [&](Range numbers, int) { for_rows(out, numbers, join_row); });
+    });
 }
 
 void Network::max_pool(const Call& call, const Workplace& place) {
     const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
-    threads_.run(out.num_made(), [&](Range numbers, int) {
-        for_rows(out, numbers, [&](int64_t window, int64_t y) {
-            const int64_t x = out.columns.begin;
-            kernels_.max_pool({in.rows.at(window, 2 * y, 2 * x), in.rows.at(window, 2 * y + 1, 2 * x),
-                               out.rows.at(window, y, x), out.columns.size(), out.channels});
-        });
+    for_rows(threads_, out, [&](int64_t window, int64_t y) {
+        const int64_t x = out.columns.begin;
+        kernels_.max_pool({in.rows.at(window, 2 * y, 2 * x), in.rows.at(window, 2 * y + 1, 2 * x),
+                           out.rows.at(window, y, x), out.columns.size(), out.channels});
     });
 }
 
 void Network::upsample(const Call& call, const Workplace& place) {
     const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
     const int64_t channels = out.channels;
-    threads_.run(out.num_made(), [&](Range numbers, int) {
-        for_rows(out, numbers, [&](int64_t window, int64_t y) {
-            for (int64_t x = out.columns.begin; x < out.columns.end; ++x)
-                std::copy_n(in.rows.at(window, y / 2, x / 2), channels, out.rows.at(window, y, x));
-        });
+    for_rows(threads_, out, [&](int64_t window, int64_t y) {
+        for (int64_t x = out.columns.begin; x < out.columns.end; ++x)
+            std::copy_n(in.rows.at(window, y / 2, x / 2), channels, out.rows.at(window, y, x));
     });
 }
 
