@@ -183,11 +183,6 @@ std::string to_onnx(const Weights& weights) {
     return bytes;
 }
 
-void save_onnx(const Weights& weights, const std::filesystem::path& file) {
-    const std::string bytes = to_onnx(weights);
-    AtomicFile out(file);
-    out.append(std::as_bytes(std::span(bytes)));
-    out.commit();
-}
+void save_onnx(const Weights& weights, const std::filesystem::path& file) { write_whole(file, to_onnx(weights)); }
 
 }  // namespace pb::engine
