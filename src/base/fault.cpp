@@ -34,18 +34,6 @@ Fault parse(const std::string& text) {
 std::mutex mutex;
 std::optional<Fault> fault;  // as the environment says, once that was read
 
-/// The action that is due at this visit of `stage`.
-std::optional<std::string> visit(std::string_view stage) {
-    const char* const text = std::getenv("PATCHBENCH_FAULT");
-    if (text == nullptr) return std::nullopt;
-    const std::lock_guard lock(mutex);
-    if (!fault) fault = parse(text);
-    if (fault->stage != stage) return std::nullopt;
-    ++fault->visits;
-    const bool is_due = fault->lasting ? fault->visits >= fault->first : fault->visits == fault->first;
-    return is_due ? std::optional(fault->action) : std::nullopt;
-}
-
 void act(const std::string& action) {
     if (action == "kill")
         ::kill(::getpid(), SIGKILL);
@@ -67,10 +55,19 @@ void refuse_fault(std::string_view what) {
 }
 
 void inject_fault(std::string_view stage) {
-    if (const auto action = visit(stage)) act(*action);
+    if (const auto action = meet_value_fault(stage)) act(*action);
 }
 
-std::optional<std::string> meet_value_fault(std::string_view stage) { return visit(stage); }
+std::optional<std::string> meet_value_fault(std::string_view stage) {
+    const char* const text = std::getenv("PATCHBENCH_FAULT");
+    if (text == nullptr) return std::nullopt;
+    const std::lock_guard lock(mutex);
+    if (!fault) fault = parse(text);
+    if (fault->stage != stage) return std::nullopt;
+    ++fault->visits;
+    const bool is_due = fault->lasting ? fault->visits >= fault->first : fault->visits == fault->first;
+    return is_due ? std::optional(fault->action) : std::nullopt;
+}
 
 void restart_faults() {
     const std::lock_guard lock(mutex);

@@ -79,7 +79,7 @@ class DeviceRows final : public RowDevice {
           out_(row.options.device, views(room.made).out(nullptr, 1).bytes()),
           lost_(row.options.device, row.sample_type, room.made),
           stream_(row.options.device) {}
-    ~DeviceRows() override { wait(); }
+    ~DeviceRows() override { DeviceRows::finish(); }
     DeviceRows(const DeviceRows&) = delete;
     DeviceRows& operator=(const DeviceRows&) = delete;
 
@@ -116,7 +116,12 @@ class DeviceRows final : public RowDevice {
         write_core(made, band, lost_.cores()[number].not_finite, output);
     }
 
-    void finish() noexcept override { wait(); }
+    void finish() noexcept override {
+        try {
+            stream_.synchronise();
+        } catch (const Error&) {  // the device is lost; the error has already been reported
+        }
+    }
 
   private:
     [[nodiscard]] BatchViews views(int64_t rows) const {
@@ -135,13 +140,6 @@ class DeviceRows final : public RowDevice {
     void end(record::Stage stage, StageWatch& watch) {
         stream_.synchronise();
         watch.done(stage);
-    }
-
-    void wait() noexcept {
-        try {
-            stream_.synchronise();
-        } catch (const Error&) {  // the device is lost; the error has already been reported
-        }
     }
 
     BatchViews row_;

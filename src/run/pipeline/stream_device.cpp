@@ -50,7 +50,7 @@ class StreamDevice final : public SlotDevice {
           copy_out_(views.options.device),
           origin_(views.options.device) {}
     /// Waits for work in flight before the buffers are freed.
-    ~StreamDevice() override { finish_all(); }
+    ~StreamDevice() override { StreamDevice::finish(); }
     StreamDevice(const StreamDevice&) = delete;
     StreamDevice& operator=(const StreamDevice&) = delete;
 
@@ -108,7 +108,12 @@ class StreamDevice final : public SlotDevice {
         add_stage(log, {record::Stage::d2h, batch}, slot.copy_out_start, slot.copy_out_end);
     }
 
-    void finish() noexcept override { finish_all(); }
+    void finish() noexcept override {
+        for (device::Stream* stream : {&copy_in_, &compute_, &copy_out_}) try {
+                stream->synchronise();
+            } catch (const Error&) {  // the device is lost; the error has already been reported
+            }
+    }
 
     double forward_call(size_t number, int64_t n) override {
         StreamSlot& slot = slots_[number];
@@ -122,13 +127,6 @@ class StreamDevice final : public SlotDevice {
     [[nodiscard]] int64_t replay_bytes() const override { return denoiser_.replay_bytes(); }
 
   private:
-    void finish_all() noexcept {
-        for (device::Stream* stream : {&copy_in_, &compute_, &copy_out_}) try {
-                stream->synchronise();
-            } catch (const Error&) {  // the device is lost; the error has already been reported
-            }
-    }
-
     [[nodiscard]] BatchView in(const StreamSlot& slot, int64_t n) const { return views_.in(slot.in.pointer(), n); }
     [[nodiscard]] BatchView out(const StreamSlot& slot, int64_t n) const { return views_.out(slot.out.pointer(), n); }
 
