@@ -57,7 +57,6 @@ class PartFile {
     /// `final_name` is for error messages. Throws Error when it is not there: the processes do not see one file system.
     PartFile(std::filesystem::path part, std::filesystem::path final_name);
 
-    [[nodiscard]] const std::filesystem::path& path() const { return part_; }
     /// As AtomicFile's.
     void write_at(uint64_t offset, std::span<const std::byte> bytes);
     /// fsync. Throws Error.
