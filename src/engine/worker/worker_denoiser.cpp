@@ -110,14 +110,14 @@ class WorkerDenoiser final : public Denoiser {
   private:
     /// How the process computed in another precision than fp32.
     [[nodiscard]] std::string arithmetic() const {
-        if (expected_.dtype == DType::f32) return device_.is_cuda() ? device_text() : "";
+        if (expected_.dtype == DType::f32) return device_text();
         const std::string& found = worker_.arithmetic();
-        const std::string where = device_.is_cuda() ? device_text() : "";
-        return where + fmt::format("; {} through fp32 in the shared memory: {}", name_of(expected_.dtype),
-                                   found.empty() ? "how the process computed it is not known" : found);
+        return device_text() + fmt::format("; {} through fp32 in the shared memory: {}", name_of(expected_.dtype),
+                                           found.empty() ? "how the process computed it is not known" : found);
     }
 
     [[nodiscard]] std::string device_text() const {
+        if (!device_.is_cuda()) return {};
         return fmt::format(
             "; the process takes windows to cuda:{} and back, which are the stages h2d and d2h; its memory "
             "on that device is in no peak",
