@@ -85,15 +85,15 @@ image::Image MemorySink::read(const Rect& part) {
     return image;
 }
 
-Slab StreamedSink::map(const Rect& core) { return slab_of(core, extent_, channels_, sample_type_, samples_); }
+Slab StreamedSink::map(const Rect& core) { return slab_of(core, extent(), channels(), source_.dtype(), samples_); }
 
 void StreamedSink::commit(const Rect& core) {
-    const PixelView samples = dense_view(samples_.data(), core.extent, channels_, sample_type_);
+    const PixelView samples = dense_view(samples_.data(), core.extent, channels(), source_.dtype());
     const int64_t odd = count_odd(samples);
-    const bool floats = is_float(sample_type_);
+    const bool floats = is_float(source_.dtype());
     counts_.pixels += core.extent.pixels();
     counts_.not_finite += floats ? odd : 0;
-    counts_.anomaly.add(core, odd, core.extent.pixels() * channels_, floats);
+    counts_.anomaly.add(core, odd, core.extent.pixels() * channels(), floats);
     store(core, samples, counts_);
 }
 
@@ -151,7 +151,7 @@ image::Image ChecksumSink::read(const Rect& part) {
     if (!holds(part)) throw Error("a checksum keeps no pixels that could be read");
     image::Image copy(part.extent, channels(), DType::f32);
     std::ranges::copy(find(part)->samples.bytes(), copy.bytes().begin());
-    source_.restore_gaps(part, copy.view());
+    source().restore_gaps(part, copy.view());
     return copy;
 }
 

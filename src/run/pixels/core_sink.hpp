@@ -102,9 +102,9 @@ struct StreamCounts {
 /// An output that keeps no image in memory. It counts what is written.
 class StreamedSink : public CoreSink {
   public:
-    StreamedSink(Extent extent, int64_t channels, DType sample_type)
-        : extent_(extent), channels_(channels), sample_type_(sample_type) {}
-    [[nodiscard]] Extent extent() const final { return extent_; }
+    /// The image has the extent, channels and type of `source`, which must outlive the sink.
+    explicit StreamedSink(ImageSource& source) : source_(source) {}
+    [[nodiscard]] Extent extent() const final { return source_.extent(); }
     [[nodiscard]] Slab map(const Rect& core) final;
     void commit(const Rect& core) final;
 
@@ -117,13 +117,11 @@ class StreamedSink : public CoreSink {
 
   protected:
     virtual void store(const Rect& core, const PixelView& samples, StreamCounts& counts) = 0;
-    [[nodiscard]] int64_t channels() const { return channels_; }
-    [[nodiscard]] DType sample_type() const { return sample_type_; }
+    [[nodiscard]] ImageSource& source() const { return source_; }
+    [[nodiscard]] int64_t channels() const { return source_.channels(); }
 
   private:
-    Extent extent_;
-    int64_t channels_;
-    DType sample_type_;
+    ImageSource& source_;
     std::vector<std::byte> samples_;
     StreamCounts counts_;
 };
@@ -138,12 +136,10 @@ void write_core_from_f32(const float* values, const plan::Tile& tile, const devi
 /// the order of writing or on how the image is divided. Only the parts passed to remember() can be read back.
 class ChecksumSink final : public StreamedSink {
   public:
-    /// The image has the extent, channels and type of `source`, which must outlive the sink.
-    explicit ChecksumSink(ImageSource& source)
-        : StreamedSink(source.extent(), source.channels(), source.dtype()), source_(source) {}
+    using StreamedSink::StreamedSink;
     /// Keeps these parts of the output for verification.
     void remember(const std::vector<Rect>& parts);
-    [[nodiscard]] DType dtype() const override { return sample_type(); }
+    [[nodiscard]] DType dtype() const override { return source().dtype(); }
     [[nodiscard]] bool holds(const Rect& part) const override;
     [[nodiscard]] image::Image read(const Rect& part) override;
 
@@ -157,7 +153,6 @@ class ChecksumSink final : public StreamedSink {
     };
     [[nodiscard]] const Remembered* find(const Rect& part) const;
 
-    ImageSource& source_;
     std::vector<Remembered> remembered_;
 };
 

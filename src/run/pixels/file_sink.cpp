@@ -2,7 +2,6 @@
 #include "run/agreement.hpp"
 #include "run/pixels/output.hpp"
 
-
 namespace pb::run {
 
 namespace {
@@ -10,10 +9,7 @@ namespace {
 class FileSink final : public StreamedSink {
   public:
     FileSink(const Team& team, ImageSource& source, const OutputPlan& plan)
-        : StreamedSink(source.extent(), source.channels(), source.dtype()),
-          source_(source),
-          info_(source.stored_info()),
-          metadata_(metadata_to_save(source, plan.compression)) {
+        : StreamedSink(source), info_(source.stored_info()), metadata_(metadata_to_save(source, plan.compression)) {
         together(team.ranks, [&] {
             if (team.is_root())
                 placed_.emplace(info_, &metadata_, plan.file, plan.compression.value_or(image::Compression::none));
@@ -26,7 +22,7 @@ class FileSink final : public StreamedSink {
     [[nodiscard]] DType dtype() const override { return info_.dtype; }
 
     [[nodiscard]] Quantisation quantisation() const override {
-        const image::SampleMap* map = source_.map();
+        const image::SampleMap* map = source().map();
         if (map == nullptr) return CoreSink::quantisation();
         constexpr double kArithmetic = 1e-6;
         return {map->rounding() + kArithmetic, map->limits(), is_float(info_.dtype), map};
@@ -36,18 +32,18 @@ class FileSink final : public StreamedSink {
     [[nodiscard]] image::Image read(const Rect& part) override {
         if (!written_) {
             written_ = image::open_placed(part_, info_, name_);
-            if (source_.map() != nullptr) written_->keep_not_finite();
+            if (source().map() != nullptr) written_->keep_not_finite();
         }
         image::Image image(part.extent, channels(), DType::f32), stored(part.extent, channels(), info_.dtype);
         written_->read(part, stored.view());
-        source_.from_stored(part, stored.view(), image.view());
+        source().from_stored(part, stored.view(), image.view());
         return image;
     }
 
     [[nodiscard]] image::Image as_stored(const Rect& part, const image::Image& samples) const override {
         image::Image stored(samples.extent(), channels(), info_.dtype), back(samples.extent(), channels(), DType::f32);
-        source_.to_stored(part, samples.view(), stored.view());
-        source_.from_stored(part, stored.view(), back.view());
+        source().to_stored(part, samples.view(), stored.view());
+        source().from_stored(part, stored.view(), back.view());
         return back;
     }
 
@@ -60,18 +56,17 @@ class FileSink final : public StreamedSink {
   protected:
     void store(const Rect& core, const PixelView& samples, StreamCounts& /*counts*/) override {
         PixelView pixels = samples;
-        if (samples.dtype != info_.dtype || source_.map() != nullptr) {
+        if (samples.dtype != info_.dtype || source().map() != nullptr) {
             if (converted_.extent() != core.extent) converted_ = image::Image(core.extent, channels(), info_.dtype);
-            source_.to_stored(core, samples, converted_.view());
+            source().to_stored(core, samples, converted_.view());
             pixels = converted_.view();
         }
         image::Image alpha;
-        if (info_.has_alpha) alpha = source_.file()->read_alpha(core);
+        if (info_.has_alpha) alpha = source().file()->read_alpha(core);
         writer_->write(core.row, core.column, pixels, alpha.view());
     }
 
   private:
-    ImageSource& source_;
     image::ImageInfo info_;
     image::ImageMetadata metadata_;
     std::filesystem::path part_, name_;         // name while it is written, and final name
