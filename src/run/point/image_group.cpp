@@ -75,7 +75,7 @@ bool is_complete(const std::vector<WaitingImage>& images) {
 
 /// Divides the times of a pass by the windows of an image.
 void take_part_of(const record::PointTrace& pass, double part, record::PointTrace& trace) {
-    const auto scale = [part](std::vector<double>& seconds) {
+    const auto scale = [part](auto& seconds) {
         for (double& each : seconds) each *= part;
     };
     trace.wall_s = pass.wall_s;
@@ -87,8 +87,7 @@ void take_part_of(const record::PointTrace& pass, double part, record::PointTrac
     for (record::RankTrace& rank : trace.ranks) {
         scale(rank.wall_s);
         scale(rank.cpu_s);
-        for (auto& stages : rank.stage_s)
-            for (double& each : stages) each *= part;
+        for (auto& stages : rank.stage_s) scale(stages);
     }
     trace.point.batch = pass.point.batch;
     trace.point.notes.insert(trace.point.notes.end(), pass.point.notes.begin(), pass.point.notes.end());
