@@ -4,7 +4,6 @@
 #include "engine/engines.hpp"
 #include "engine/torch_library.hpp"
 
-
 #include <fmt/format.h>
 
 namespace pb::engine {

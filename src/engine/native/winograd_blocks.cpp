@@ -1,6 +1,5 @@
 #include "engine/native/kernels.hpp"
 
-
 #include <algorithm>
 #include <limits>
 
