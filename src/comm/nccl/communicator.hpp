@@ -59,14 +59,12 @@ class NcclCommunicator {
     /// counterpart.
     void exchange(std::span<const DeviceBytes> messages, cudaStream_t stream);
     /// Waits until `event`, which was recorded after submitted operations, is reached.
-    void wait_for(const device::Event& event, const std::string& what) const;
-    /// Throws Error when a submitted operation has failed.
-    void check_health() const { (void)is_idle(); }
-    /// Ends it without waiting for its peers.
+    void wait_for(const device::Event& event, const std::string& what) const;    /// Ends it without waiting for its peers.
     void abort() noexcept;
 
   private:
     explicit NcclCommunicator(double timeout_s) : timeout_s_(timeout_s) {}
+    /// Throws Error when a submitted operation has failed.
     [[nodiscard]] bool is_idle() const;
     /// Waits until the work of the device whose state `state` queries has ended.
     void poll_device(const std::function<cudaError_t()>& state, const std::string& what) const;
