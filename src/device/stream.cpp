@@ -4,32 +4,14 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <chrono>
 #include <cstring>
-#include <optional>
 
 namespace pb::device {
 
-using HostClock = std::chrono::steady_clock;
+Stream::Stream(DeviceId device)
+    : device_(device), handle_(device.is_cuda() ? cuda::make_stream(device.index) : nullptr) {}
 
-struct Stream::Impl {
-    cuda::StreamHandle handle;
-};
-
-// On the CPU `handle` is empty and `time` is the record.
-struct Event::Impl {
-    cuda::EventHandle handle;
-    std::optional<HostClock::time_point> time;
-};
-
-Stream::Stream(DeviceId device) : device_(device), impl_(std::make_unique<Impl>()) {
-    if (device.is_cuda()) impl_->handle = cuda::make_stream(device.index);
-}
-Stream::~Stream() = default;
-Stream::Stream(Stream&&) noexcept = default;
-Stream& Stream::operator=(Stream&&) noexcept = default;
-
-void* Stream::native() const { return impl_->handle.get(); }
+void Stream::Destroy::operator()(void* stream) const noexcept { cuda::destroy_stream(stream); }
 
 void Stream::wait(const Event& event) {
     require(device_.is_cuda() == (event.native() != nullptr), "a stream waits for an event of another kind of device");
@@ -40,21 +22,16 @@ void Stream::synchronise() {
     if (device_.is_cuda()) cuda::synchronise_stream(native());
 }
 
-Event::Event(DeviceId device) : impl_(std::make_unique<Impl>()) {
-    if (device.is_cuda()) impl_->handle = cuda::make_event(device.index);
-}
-Event::~Event() = default;
-Event::Event(Event&&) noexcept = default;
-Event& Event::operator=(Event&&) noexcept = default;
+Event::Event(DeviceId device) : handle_(device.is_cuda() ? cuda::make_event(device.index) : nullptr) {}
 
-void* Event::native() const { return impl_->handle.get(); }
+void Event::Destroy::operator()(void* event) const noexcept { cuda::destroy_event(event); }
 
 void Event::record(Stream& stream) {
     require(stream.device().is_cuda() == (native() != nullptr), "an event is recorded on another kind of device");
     if (native() != nullptr)
         cuda::record(native(), stream.native());
     else
-        impl_->time = HostClock::now();
+        time_ = std::chrono::steady_clock::now();
 }
 
 void Event::synchronise() const {
@@ -64,8 +41,8 @@ void Event::synchronise() const {
 double Event::seconds_since(const Event& start) const {
     require((native() != nullptr) == (start.native() != nullptr), "two events of different kinds of device");
     if (native() != nullptr) return cuda::seconds_between(start.native(), native());
-    require(impl_->time && start.impl_->time, "seconds between events of which one was never recorded");
-    return std::chrono::duration<double>(*impl_->time - *start.impl_->time).count();
+    require(time_ && start.time_, "seconds between events of which one was never recorded");
+    return std::chrono::duration<double>(*time_ - *start.time_).count();
 }
 
 namespace {

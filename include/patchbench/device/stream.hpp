@@ -5,8 +5,10 @@
 #include "patchbench/base/device_id.hpp"
 #include "patchbench/device/buffer.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 namespace pb::device {
 
@@ -16,42 +18,41 @@ class Event;
 class Stream {
   public:
     explicit Stream(DeviceId device);
-    ~Stream();
-    Stream(Stream&&) noexcept;
-    Stream& operator=(Stream&&) noexcept;
 
     [[nodiscard]] DeviceId device() const { return device_; }
     /// The cudaStream_t; null on the CPU.
-    [[nodiscard]] void* native() const;
+    [[nodiscard]] void* native() const { return handle_.get(); }
     /// Later work of this stream starts after what `event` recorded.
     void wait(const Event& event);
     /// Blocks the host until the work so far is done.
     void synchronise();
 
   private:
-    struct Impl;
+    struct Destroy {
+        void operator()(void* stream) const noexcept;
+    };
     DeviceId device_;
-    std::unique_ptr<Impl> impl_;
+    std::unique_ptr<void, Destroy> handle_;
 };
 
 /// A point in a stream's work, with a time stamp. On the CPU: the monotonic clock at `record`.
 class Event {
   public:
     explicit Event(DeviceId device);
-    ~Event();
-    Event(Event&&) noexcept;
-    Event& operator=(Event&&) noexcept;
 
     void record(Stream& stream);
     /// Blocks the host until the recorded point is reached; does not wait when nothing was recorded.
     void synchronise() const;
     /// Seconds from `start` to this event; throws Error unless both are recorded and reached.
     [[nodiscard]] double seconds_since(const Event& start) const;
-    [[nodiscard]] void* native() const;
+    [[nodiscard]] void* native() const { return handle_.get(); }
 
   private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    struct Destroy {
+        void operator()(void* event) const noexcept;
+    };
+    std::unique_ptr<void, Destroy> handle_;  // null on the CPU, where `time_` is the record
+    std::optional<std::chrono::steady_clock::time_point> time_;
 };
 
 /// Asynchronous copies in `stream`'s order; `host` should be pinned. On the CPU a memcpy at the call.

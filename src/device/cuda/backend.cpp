@@ -106,18 +106,18 @@ cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
 void destroy_stream(void* stream) noexcept { (void)cudaStreamDestroy(as_stream(stream)); }
 void destroy_event(void* event) noexcept { (void)cudaEventDestroy(as_event(event)); }
 
-StreamHandle make_stream(int index) {
+void* make_stream(int index) {
     const DeviceScope scope(index);
     cudaStream_t stream = nullptr;
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return StreamHandle(stream);
+    return stream;
 }
 
-EventHandle make_event(int index) {
+void* make_event(int index) {
     const DeviceScope scope(index);
     cudaEvent_t event = nullptr;
     check(cudaEventCreate(&event));
-    return EventHandle(event);
+    return event;
 }
 
 void wait(void* stream, void* event) { check(cudaStreamWaitEvent(as_stream(stream), as_event(event), 0)); }

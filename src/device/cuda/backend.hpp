@@ -2,7 +2,6 @@
 // everything else throws. Handles are cudaStream_t and cudaEvent_t.
 #pragma once
 
-#include "base/handle.hpp"
 #include "device/convert.hpp"
 #include "device/part_count.hpp"
 
@@ -30,12 +29,9 @@ void synchronise(int index);
 
 void destroy_stream(void* stream) noexcept;
 void destroy_event(void* event) noexcept;
-using StreamHandle = Handle<void*, destroy_stream>;
-using EventHandle = Handle<void*, destroy_event>;
-
 /// Does not synchronise with the default stream.
-[[nodiscard]] StreamHandle make_stream(int index);
-[[nodiscard]] EventHandle make_event(int index);
+[[nodiscard]] void* make_stream(int index);
+[[nodiscard]] void* make_event(int index);
 void wait(void* stream, void* event);
 void synchronise_stream(void* stream);
 void record(void* event, void* stream);
