@@ -92,21 +92,19 @@ bool AtomicFile::claim_part() {
     return false;
 }
 
-void AtomicFile::fail(const char* action) const { fail_to(action, final_); }
-
 void AtomicFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-    if (!pb::write_at(descriptor_, offset, bytes)) fail("write");
+    if (!pb::write_at(descriptor_, offset, bytes)) fail_to("write", final_);
 }
 
 void AtomicFile::reserve(uint64_t bytes) {
     struct stat status {};
-    if (::fstat(descriptor_, &status) != 0) fail("write");
+    if (::fstat(descriptor_, &status) != 0) fail_to("write", final_);
     const auto length = static_cast<off_t>(std::max(bytes, static_cast<uint64_t>(status.st_size)));
     while (::fallocate(descriptor_, 0, 0, length) != 0) {
         if (errno == EINTR) continue;
         // File systems that cannot reserve get a file of that length: a full disk is then met while it is written.
         const bool unable = errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
-        if (!unable || ::ftruncate(descriptor_, length) != 0) fail("reserve the room of");
+        if (!unable || ::ftruncate(descriptor_, length) != 0) fail_to("reserve the room of", final_);
         return;
     }
 }
@@ -118,13 +116,13 @@ void AtomicFile::append(std::span<const std::byte> bytes) {
 
 size_t AtomicFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
     const ssize_t got = pb::read_at(descriptor_, offset, bytes);
-    if (got < 0) fail("read back");
+    if (got < 0) fail_to("read back", final_);
     return static_cast<size_t>(got);
 }
 
 void AtomicFile::commit() {
     inject_fault("write");
-    if (::fsync(descriptor_) != 0) fail("write");
+    if (::fsync(descriptor_) != 0) fail_to("write", final_);
     struct stat replaced {};
     if (::stat(final_.c_str(), &replaced) == 0) (void)::fchmod(descriptor_, replaced.st_mode & 0777U);
     const int descriptor = std::exchange(descriptor_, -1);
@@ -135,7 +133,7 @@ void AtomicFile::commit() {
         ::unlink(part_.c_str());
         ::close(lock);
         errno = code;
-        fail("write");
+        fail_to("write", final_);
     }
     ::close(lock);
     // The file is complete; some file systems cannot flush folders, which is no reason to call it failed.
@@ -143,11 +141,11 @@ void AtomicFile::commit() {
     if (folder.number() >= 0) (void)::fsync(folder.number());
 }
 
-PartFile::PartFile(std::filesystem::path part, std::filesystem::path final_name)
-    : part_(std::move(part)), final_(std::move(final_name)), descriptor_(::open(part_.c_str(), O_WRONLY | O_CLOEXEC)) {
-    if (descriptor_.number() < 0) require_descriptors(part_);
+PartFile::PartFile(const std::filesystem::path& part, std::filesystem::path final_name)
+    : final_(std::move(final_name)), descriptor_(::open(part.c_str(), O_WRONLY | O_CLOEXEC)) {
+    if (descriptor_.number() < 0) require_descriptors(part);
     if (descriptor_.number() < 0)
-        throw Error("cannot write " + final_.string() + ": its temporary file " + part_.string() +
+        throw Error("cannot write " + final_.string() + ": its temporary file " + part.string() +
                     " cannot be opened here (" + reason_of(errno) +
                     "); name a folder that all nodes see, with its whole path");
 }

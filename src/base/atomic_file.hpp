@@ -43,7 +43,6 @@ class AtomicFile {
 
   private:
     [[nodiscard]] bool claim_part();
-    [[noreturn]] void fail(const char* action) const;
 
     std::filesystem::path final_;
     std::filesystem::path part_;
@@ -55,7 +54,7 @@ class AtomicFile {
 class PartFile {
   public:
     /// `final_name` is for error messages. Throws Error when it is not there: the processes do not see one file system.
-    PartFile(std::filesystem::path part, std::filesystem::path final_name);
+    PartFile(const std::filesystem::path& part, std::filesystem::path final_name);
 
     /// As AtomicFile's.
     void write_at(uint64_t offset, std::span<const std::byte> bytes);
@@ -63,7 +62,7 @@ class PartFile {
     void flush();
 
   private:
-    std::filesystem::path part_, final_;
+    std::filesystem::path final_;
     Descriptor descriptor_;
 };
 
