@@ -140,32 +140,24 @@ bool ends_with_checksum(std::span<const std::byte> block, std::span<const std::b
            adler32_z(1, reinterpret_cast<const Bytef*>(decoded.data()), decoded.size());
 }
 
-class Inflation {
-  public:
-    Inflation() { require(inflateInit(&stream_) == Z_OK, "zlib could not start: out of memory"); }
-    ~Inflation() { inflateEnd(&stream_); }
-    Inflation(const Inflation&) = delete;
-    Inflation& operator=(const Inflation&) = delete;
-
-    /// Decodes until the end of `block`, but not much more than `expected` bytes. Returns zlib's words on damage.
-    std::string find_fault(std::span<const std::byte> block, size_t expected) {
-        constexpr size_t kPiece = size_t{1} << 16U;
-        std::array<Bytef, kPiece> ignored{};
-        stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(block.data()));
-        stream_.avail_in = static_cast<uInt>(block.size());
-        int status = Z_OK;
-        while (status == Z_OK && stream_.total_out <= 2 * expected + kPiece) {
-            stream_.next_out = ignored.data();
-            stream_.avail_out = static_cast<uInt>(ignored.size());
-            status = inflate(&stream_, Z_NO_FLUSH);
-        }
-        if (status != Z_DATA_ERROR && status != Z_NEED_DICT) return "";
-        return stream_.msg == nullptr ? "a dictionary is missing" : stream_.msg;
+/// Decodes until the end of `block`, but not much more than `expected` bytes. Returns zlib's words on damage.
+std::string find_fault(std::span<const std::byte> block, size_t expected) {
+    z_stream stream{};
+    require(inflateInit(&stream) == Z_OK, "zlib could not start: out of memory");
+    const Handle<z_stream*, inflateEnd> owner(&stream);
+    constexpr size_t kPiece = size_t{1} << 16U;
+    std::array<Bytef, kPiece> ignored{};
+    stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(block.data()));
+    stream.avail_in = static_cast<uInt>(block.size());
+    int status = Z_OK;
+    while (status == Z_OK && stream.total_out <= 2 * expected + kPiece) {
+        stream.next_out = ignored.data();
+        stream.avail_out = static_cast<uInt>(ignored.size());
+        status = inflate(&stream, Z_NO_FLUSH);
     }
-
-  private:
-    z_stream stream_{};
-};
+    if (status != Z_DATA_ERROR && status != Z_NEED_DICT) return "";
+    return stream.msg == nullptr ? "a dictionary is missing" : stream.msg;
+}
 
 }  // namespace
 
@@ -175,7 +167,7 @@ std::string find_deflate_fault(TIFF* tiff, uint32_t block, std::span<const std::
     if (!is_deflate(tiff) || num_bytes > std::numeric_limits<uInt>::max()) return "";
     std::vector<std::byte> bytes(std::min<uint64_t>(num_bytes, file.size()));
     file.read_at(TIFFGetStrileOffset(tiff, block), bytes);
-    return ends_with_checksum(bytes, decoded) ? "" : Inflation().find_fault(bytes, decoded.size());
+    return ends_with_checksum(bytes, decoded) ? "" : find_fault(bytes, decoded.size());
 }
 
 }  // namespace pb::image

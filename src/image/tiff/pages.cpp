@@ -1,5 +1,7 @@
 #include "image/tiff/pages.hpp"
 
+#include "base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,10 +13,6 @@
 
 namespace pb::image {
 namespace {
-
-std::string levels_text(int64_t count) {
-    return fmt::format("pyramid of {} {}", count, count > 1 ? "levels" : "level");
-}
 
 uint32_t kind_of(TIFF* tiff) {
     uint32_t kind = 0;
@@ -183,7 +181,7 @@ TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
         pages.all.push_back(first);
         --(num_levels > 0 ? num_levels : num_masks);
     }
-    if (num_levels > 0) pages.passed_over.push_back(levels_text(num_levels));
+    if (num_levels > 0) pages.passed_over.push_back("pyramid of " + counted(num_levels, "level"));
     if (num_masks > 0) pages.passed_over.emplace_back("transparency mask");
     return pages;
 }
