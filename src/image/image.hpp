@@ -23,6 +23,7 @@ struct ImageInfo {
     [[nodiscard]] int64_t stored_channels() const { return channels + (has_alpha ? 1 : 0); }
     [[nodiscard]] size_t stored_pixel_bytes() const { return static_cast<size_t>(stored_channels()) * size_of(dtype); }
     [[nodiscard]] size_t bytes() const { return static_cast<size_t>(extent.pixels()) * pixel_bytes(); }
+    friend bool operator==(const ImageInfo&, const ImageInfo&) = default;
 };
 
 /// An image that owns its pixels.

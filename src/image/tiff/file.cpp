@@ -44,10 +44,6 @@ void invert_row(std::byte* row, int64_t count, Sample white) {
     for (int64_t i = 0; i < count; ++i) samples[i] = static_cast<Sample>(white - samples[i]);
 }
 
-bool is_like(const ImageInfo& a, const ImageInfo& b) {
-    return a.extent == b.extent && a.channels == b.channels && a.dtype == b.dtype && a.has_alpha == b.has_alpha;
-}
-
 std::string text_of(const ImageInfo& page) {
     return fmt::format("{}x{} px (height x width) {}, {}{}", page.extent.h, page.extent.w, name_of(page.dtype),
                        counted(page.channels, "channel"), page.has_alpha ? " and alpha" : "");
@@ -125,7 +121,7 @@ void TiffFile::check_equal_pages() {
     for (int64_t i = 1; i < num_pages(); ++i) {
         if (pages_[static_cast<size_t>(i)].directory == page_.directory) continue;
         turn_to(i);
-        if (!is_like(first, info()))
+        if (first != info())
             file_->refuse(fmt::format("page {} is {}, and page {} is {}", pages_.front().number, text_of(first),
                                       page_number(), text_of(info())),
                           "choose pages of one size and type: --pages");
