@@ -17,41 +17,6 @@ constexpr double kShortestGroupS = 1e-3;
 constexpr double kMostCalls = 1000;
 constexpr size_t kFewestGroups = 3;
 
-class CallTimer {
-  public:
-    CallTimer(Stream& stream, const std::function<void()>& work)
-        : stream_(stream), work_(work), start_(stream.device()), end_(stream.device()) {}
-
-    double seconds_of_group(int calls) {
-        start_.record(stream_);
-        for (int call = 0; call < calls; ++call) work_();
-        end_.record(stream_);
-        end_.synchronise();
-        return end_.seconds_since(start_) / calls;
-    }
-
-  private:
-    Stream& stream_;
-    const std::function<void()>& work_;
-    Event start_, end_;
-};
-
-}  // namespace
-
-double seconds_of_call(Stream& stream, double budget_s, const std::function<void()>& work) {
-    CallTimer timer(stream, work);
-    (void)timer.seconds_of_group(1);
-    const double once_s = std::max(1e-9, timer.seconds_of_group(1));
-    const int calls = static_cast<int>(std::clamp(std::ceil(kShortestGroupS / once_s), 1.0, kMostCalls));
-    const Stopwatch watch;
-    std::vector<double> seconds;
-    while (seconds.size() < kFewestGroups || watch.seconds() < budget_s)
-        seconds.push_back(timer.seconds_of_group(calls));
-    return median(seconds);
-}
-
-namespace {
-
 constexpr size_t kMebibyte = size_t{1} << 20;
 constexpr size_t kHostBytes = 64 * kMebibyte;           // of a rank, there and back: beyond a core's share of any cache
 constexpr size_t kFewestBytesOfThread = 8 * kMebibyte;  // and of each of many threads
@@ -85,6 +50,24 @@ double copy_gb_per_s(DeviceId device, size_t bytes, double budget_s, const Copy&
 }
 
 }  // namespace
+
+double seconds_of_call(Stream& stream, double budget_s, const std::function<void()>& work) {
+    Event start(stream.device()), end(stream.device());
+    const auto seconds_of_group = [&](int calls) {
+        start.record(stream);
+        for (int call = 0; call < calls; ++call) work();
+        end.record(stream);
+        end.synchronise();
+        return end.seconds_since(start) / calls;
+    };
+    (void)seconds_of_group(1);
+    const double once_s = std::max(1e-9, seconds_of_group(1));
+    const int calls = static_cast<int>(std::clamp(std::ceil(kShortestGroupS / once_s), 1.0, kMostCalls));
+    const Stopwatch watch;
+    std::vector<double> seconds;
+    while (seconds.size() < kFewestGroups || watch.seconds() < budget_s) seconds.push_back(seconds_of_group(calls));
+    return median(seconds);
+}
 
 double host_copy_gb_per_s(int threads, double budget_s) {
     ThreadPool team(std::max(threads, 1));
