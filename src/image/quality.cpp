@@ -63,6 +63,18 @@ double similarity_sum(const cv::Mat& a, const cv::Mat& b) {
     return sum;
 }
 
+constexpr int64_t kMostCells = 48;  // cells along an axis, at most
+constexpr int64_t kSmallestCell = 4;
+
+int64_t cell_of(Extent extent) {
+    int64_t cell = kSmallestCell;
+    while (ceil_div(std::max(extent.h, extent.w), cell) > kMostCells) cell *= 2;
+    return cell;
+}
+
+/// The larger of two differences. NaN counts as the largest; std::max would lose it.
+double worse(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
+
 }  // namespace
 
 double squared_error(const PixelView& image, const PixelView& reference) {
@@ -117,22 +129,6 @@ double max_abs_difference(const PixelView& a, const PixelView& b) {
         }
     return largest;
 }
-
-namespace {
-
-constexpr int64_t kMostCells = 48;  // cells along an axis, at most
-constexpr int64_t kSmallestCell = 4;
-
-int64_t cell_of(Extent extent) {
-    int64_t cell = kSmallestCell;
-    while (ceil_div(std::max(extent.h, extent.w), cell) > kMostCells) cell *= 2;
-    return cell;
-}
-
-/// The larger of two differences. NaN counts as the largest; std::max would lose it.
-double worse(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
-
-}  // namespace
 
 DifferenceMap map_differences(const PixelView& a, const PixelView& b) {
     require(a.dtype == DType::f32 && b.dtype == DType::f32, "differences are mapped between f32 images");

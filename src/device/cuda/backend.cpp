@@ -60,6 +60,9 @@ DeviceInfo describe(int index) {
     return info;
 }
 
+cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
+
 }  // namespace
 
 Discovery discover() {
@@ -97,11 +100,6 @@ std::vector<LibraryVersion> versions() {
     return {{"cuda_runtime", version_text(CUDART_VERSION), version_text(runtime)},
             {"cuda_driver", "", driver == 0 ? "" : version_text(driver)}};
 }
-
-namespace {
-cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
-cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
-}  // namespace
 
 void destroy_stream(void* stream) noexcept { (void)cudaStreamDestroy(as_stream(stream)); }
 void destroy_event(void* event) noexcept { (void)cudaEventDestroy(as_event(event)); }

@@ -50,23 +50,6 @@ class HostRows final : public RowDevice {
     device::Stream stream_;
 };
 
-}  // namespace
-
-std::unique_ptr<RowDevice> make_host_rows(const PipelineOptions& options, const RowRoom& room) {
-    return std::make_unique<HostRows>(options, room);
-}
-
-RowRoom row_room(const Work& work, int64_t channels) {
-    if (work.slab) {
-        const network::ExchangedSlab& slab = *work.slab;
-        return {slab.shape().image.w, channels, slab.held(0).size(), slab.shape().rows.size()};
-    }
-    const network::BandSchedule& bands = *work.bands;
-    return {bands.shape().image.w, channels, bands.most_input_rows(), bands.shape().band};
-}
-
-namespace {
-
 class DeviceRows final : public RowDevice {
   public:
     DeviceRows(const BatchViews& row, const RowRoom& room)
@@ -150,6 +133,19 @@ class DeviceRows final : public RowDevice {
 };
 
 }  // namespace
+
+std::unique_ptr<RowDevice> make_host_rows(const PipelineOptions& options, const RowRoom& room) {
+    return std::make_unique<HostRows>(options, room);
+}
+
+RowRoom row_room(const Work& work, int64_t channels) {
+    if (work.slab) {
+        const network::ExchangedSlab& slab = *work.slab;
+        return {slab.shape().image.w, channels, slab.held(0).size(), slab.shape().rows.size()};
+    }
+    const network::BandSchedule& bands = *work.bands;
+    return {bands.shape().image.w, channels, bands.most_input_rows(), bands.shape().band};
+}
 
 std::unique_ptr<RowDevice> make_device_rows(const PipelineOptions& options, DType sample_type, const RowRoom& room) {
     const BatchViews row{{1, room.width}, room.channels, sample_type, options};

@@ -42,20 +42,6 @@ ClockOffset ask(const comm::Communicator& ranks, const std::function<double()>& 
     return best;
 }
 
-}  // namespace
-
-ClockOffset measure_clock_offset(const Team& team, const std::function<double()>& clock) {
-    ClockOffset mine;
-    for (const int asker : team.first_elsewhere) {
-        if (team.ranks.is_root()) answer(team.ranks, asker, clock);
-        if (team.ranks.rank() == asker) mine = ask(team.ranks, clock);
-    }
-    // The ranks of a host share its clock. The first rank of the host is the first rank of the node's communicator.
-    return {team.node.broadcast(mine.offset_s), team.node.broadcast(mine.error_s)};
-}
-
-namespace {
-
 /// Converts the spans to rank 0's clock, in seconds since `origin_s`.
 record::Timeline align(const LoggedPass& pass, const ClockOffset& clock, double origin_s) {
     const auto since = [&](double own_s) { return own_s - clock.offset_s - origin_s; };
@@ -68,6 +54,16 @@ record::Timeline align(const LoggedPass& pass, const ClockOffset& clock, double 
 }
 
 }  // namespace
+
+ClockOffset measure_clock_offset(const Team& team, const std::function<double()>& clock) {
+    ClockOffset mine;
+    for (const int asker : team.first_elsewhere) {
+        if (team.ranks.is_root()) answer(team.ranks, asker, clock);
+        if (team.ranks.rank() == asker) mine = ask(team.ranks, clock);
+    }
+    // The ranks of a host share its clock. The first rank of the host is the first rank of the node's communicator.
+    return {team.node.broadcast(mine.offset_s), team.node.broadcast(mine.error_s)};
+}
 
 void gather_timeline(const Team& team, const LoggedPass& mine, std::vector<record::RankTrace>& ranks) {
     const ClockOffset clock = measure_clock_offset(team);

@@ -20,25 +20,6 @@ int64_t count_if_odd(const PixelView& samples, Odd&& odd) {
     return count;
 }
 
-}  // namespace
-
-int64_t count_odd(const PixelView& samples) {
-    const auto is_zero = [](auto sample) { return sample == 0; };
-    if (samples.dtype == DType::u8) return count_if_odd<uint8_t>(samples, is_zero);
-    if (samples.dtype == DType::u16) return count_if_odd<uint16_t>(samples, is_zero);
-    return count_if_odd<float>(samples, [](float sample) { return !std::isfinite(sample); });
-}
-
-bool AnomalyTracker::add(const Rect& part, int64_t odd, int64_t count, bool floats) {
-    constexpr int64_t kShare = 16;  // a smaller share of zeros can occur in a normal image
-    const bool is_it = odd > most_ && (floats || odd * kShare >= count);
-    if (is_it) part_ = part;
-    most_ = std::max(most_, odd);
-    return is_it;
-}
-
-namespace {
-
 /// The finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9;
@@ -62,6 +43,21 @@ PixelView core_of(const float* values, const plan::Tile& tile, int64_t channels)
 }
 
 }  // namespace
+
+int64_t count_odd(const PixelView& samples) {
+    const auto is_zero = [](auto sample) { return sample == 0; };
+    if (samples.dtype == DType::u8) return count_if_odd<uint8_t>(samples, is_zero);
+    if (samples.dtype == DType::u16) return count_if_odd<uint16_t>(samples, is_zero);
+    return count_if_odd<float>(samples, [](float sample) { return !std::isfinite(sample); });
+}
+
+bool AnomalyTracker::add(const Rect& part, int64_t odd, int64_t count, bool floats) {
+    constexpr int64_t kShare = 16;  // a smaller share of zeros can occur in a normal image
+    const bool is_it = odd > most_ && (floats || odd * kShare >= count);
+    if (is_it) part_ = part;
+    most_ = std::max(most_, odd);
+    return is_it;
+}
 
 /// For integer samples, the conversion from the network's numbers rounds and clips.
 Quantisation CoreSink::quantisation() const {

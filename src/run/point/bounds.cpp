@@ -53,21 +53,6 @@ record::BoundsRecord measure_bounds(const Team& team, const engine::EngineOption
     return found;
 }
 
-}  // namespace
-
-void BoundsCache::add_to(record::PointTrace& trace, Team& team, const engine::EngineOptions& options) {
-    const Key key(&team, options.engine, options.precision, trace.point.settings.threads.count);
-    auto found = known_.find(key);
-    if (found == known_.end()) {
-        engine::empty_allocator_cache(team.place.device);
-        const record::BoundsRecord mine = measure_bounds(team, options);
-        found = known_.emplace(key, gather_records(*team.reduction, mine)).first;
-    }
-    for (size_t rank = 0; rank < trace.ranks.size(); ++rank) trace.ranks[rank].bounds = found->second.at(rank);
-}
-
-namespace {
-
 constexpr size_t kMostNodes = 4;
 
 comm::PingPong fastest_link(const Team& team) {
@@ -80,6 +65,17 @@ comm::PingPong fastest_link(const Team& team) {
 }
 
 }  // namespace
+
+void BoundsCache::add_to(record::PointTrace& trace, Team& team, const engine::EngineOptions& options) {
+    const Key key(&team, options.engine, options.precision, trace.point.settings.threads.count);
+    auto found = known_.find(key);
+    if (found == known_.end()) {
+        engine::empty_allocator_cache(team.place.device);
+        const record::BoundsRecord mine = measure_bounds(team, options);
+        found = known_.emplace(key, gather_records(*team.reduction, mine)).first;
+    }
+    for (size_t rank = 0; rank < trace.ranks.size(); ++rank) trace.ranks[rank].bounds = found->second.at(rank);
+}
 
 void LinkSpeeds::add_to(record::PointTrace& trace, const Team& team) {
     if (!trace.exchange) return;

@@ -85,6 +85,16 @@ record::Quality measure_quality_by_windows(const Team& team, const RankShare& sh
             none, none};
 }
 
+/// Notes the input's metadata that the output does not hold. `placed`: all ranks wrote the output. The text is written
+/// both into the notes and into the field that `denoise` prints.
+void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, record::PointTrace& trace) {
+    for (const std::string& each :
+         image::lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
+        add_item(trace.lost_metadata, each);
+    if (!trace.lost_metadata.empty())
+        trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
+}
+
 }  // namespace
 
 void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& source, record::PointTrace& trace,
@@ -132,20 +142,6 @@ void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, co
         trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
     }
 }
-
-namespace {
-
-/// Notes the input's metadata that the output does not hold. `placed`: all ranks wrote the output. The text is written
-/// both into the notes and into the field that `denoise` prints.
-void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, record::PointTrace& trace) {
-    for (const std::string& each :
-         image::lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
-        add_item(trace.lost_metadata, each);
-    if (!trace.lost_metadata.empty())
-        trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
-}
-
-}  // namespace
 
 void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
                         record::PointTrace& trace) {

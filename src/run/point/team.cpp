@@ -37,23 +37,6 @@ std::unique_ptr<device::Telemetry> open_telemetry(const Team& team) {
     return std::make_unique<device::Telemetry>(options);
 }
 
-}  // namespace
-
-void place_team(const plan::Topology& topology, Team& team) {
-    const auto node_of = [&](int member) { return topology.place_of(member).node; };
-    const int root_node = node_of(team.members.front());
-    std::set<int> nodes{root_node};
-    for (int rank = 0; rank < static_cast<int>(team.members.size()); ++rank) {
-        const int node = node_of(team.members[static_cast<size_t>(rank)]);
-        if (node == team.place.node) team.ranks_on_node.push_back(rank);
-        if (node == root_node) team.root_node.push_back(rank);
-        if (nodes.insert(node).second) team.first_elsewhere.push_back(rank);
-    }
-    team.spans_nodes = team.root_node.size() < team.members.size();
-}
-
-namespace {
-
 /// The ranks that must send their output to the root, ascending.
 std::vector<int> ranks_elsewhere(const Team& team) {
     std::vector<int> ranks;
@@ -86,6 +69,19 @@ Team make_team(const comm::Communicator& world, const plan::Topology& topology, 
 }
 
 }  // namespace
+
+void place_team(const plan::Topology& topology, Team& team) {
+    const auto node_of = [&](int member) { return topology.place_of(member).node; };
+    const int root_node = node_of(team.members.front());
+    std::set<int> nodes{root_node};
+    for (int rank = 0; rank < static_cast<int>(team.members.size()); ++rank) {
+        const int node = node_of(team.members[static_cast<size_t>(rank)]);
+        if (node == team.place.node) team.ranks_on_node.push_back(rank);
+        if (node == root_node) team.root_node.push_back(rank);
+        if (nodes.insert(node).second) team.first_elsewhere.push_back(rank);
+    }
+    team.spans_nodes = team.root_node.size() < team.members.size();
+}
 
 Team& Teams::of(const plan::Point& point) {
     Team& team = team_of(point);

@@ -12,6 +12,54 @@ namespace {
 
 constexpr double kShareOfChange = 0.5;  // Note [Little to change]
 
+double scale_of(const image::Image& expected) {
+    double largest = 1;
+    for (int64_t i = 0; i < expected.num_samples(); ++i) {
+        const double size = std::abs(static_cast<double>(expected.as<float>()[i]));
+        if (std::isfinite(size)) largest = std::max(largest, size);
+    }
+    return largest;
+}
+
+double difference_at(int64_t index, const image::Image& a, const image::Image& b, const ErrorScale& scale) {
+    const double difference = static_cast<double>(a.as<float>()[index]) - static_cast<double>(b.as<float>()[index]);
+    return std::copysign(scale.of(std::abs(difference)), difference);
+}
+
+/// The first that is not finite, if there is one.
+Difference find_largest(const image::Image& written, const Expected& expected, const ErrorScale& scale) {
+    const int64_t channels = written.channels(), width = written.extent().w;
+    Difference worst;
+    for (int64_t i = 0; i < written.num_samples(); ++i) {
+        const double difference = std::abs(difference_at(i, written, expected.denoised, scale));
+        if (difference <= worst.largest) continue;
+        const int64_t pixel = i / channels;
+        worst.row = expected.part.row + pixel / width;
+        worst.column = expected.part.column + pixel % width;
+        worst.channel = i % channels;
+        worst.largest = std::isfinite(difference) ? difference : std::numeric_limits<double>::quiet_NaN();
+        if (std::isnan(worst.largest)) return worst;
+    }
+    return worst;
+}
+
+/// The mean of products of samples of two differences, a - b and c - d.
+double mean_product(const image::Image& a, const image::Image& b, const image::Image& c, const image::Image& d,
+                    const ErrorScale& scale) {
+    double sum = 0;
+    for (int64_t i = 0; i < a.num_samples(); ++i) sum += difference_at(i, a, b, scale) * difference_at(i, c, d, scale);
+    return sum / static_cast<double>(a.num_samples());
+}
+
+/// What is missing is the part of the difference that lies along the change.
+Change find_change(const image::Image& written, const image::Image& noisy, const image::Image& denoised,
+                   const ErrorScale& scale) {
+    const double squares = mean_product(denoised, noisy, denoised, noisy, scale);
+    if (squares <= 0) return {};
+    const double share = mean_product(denoised, written, denoised, noisy, scale) / squares;
+    return {std::sqrt(squares), std::min(share, 1.0) * std::sqrt(squares)};
+}
+
 }  // namespace
 
 double Tolerance::rms_where(double change) const { return std::min(rms, std::max(least_rms, kShareOfChange * change)); }
@@ -55,19 +103,6 @@ void allow_added_rounding(image::Image& written, const image::Image& expected, c
     }
 }
 
-namespace {
-
-double scale_of(const image::Image& expected) {
-    double largest = 1;
-    for (int64_t i = 0; i < expected.num_samples(); ++i) {
-        const double size = std::abs(static_cast<double>(expected.as<float>()[i]));
-        if (std::isfinite(size)) largest = std::max(largest, size);
-    }
-    return largest;
-}
-
-}  // namespace
-
 ErrorScale::ErrorScale(const image::Image& expected, const Quantisation& stored, double tolerance)
     : divisor_(scale_of(expected)), rounding_(stored.rounding) {
     if (stored.limits && !stored.floats)
@@ -77,49 +112,6 @@ ErrorScale::ErrorScale(const image::Image& expected, const Quantisation& stored,
 double ErrorScale::of(double difference) const {
     return difference <= rounding_ ? difference : rounding_ + (difference - rounding_) / divisor_;
 }
-
-namespace {
-
-double difference_at(int64_t index, const image::Image& a, const image::Image& b, const ErrorScale& scale) {
-    const double difference = static_cast<double>(a.as<float>()[index]) - static_cast<double>(b.as<float>()[index]);
-    return std::copysign(scale.of(std::abs(difference)), difference);
-}
-
-/// The first that is not finite, if there is one.
-Difference find_largest(const image::Image& written, const Expected& expected, const ErrorScale& scale) {
-    const int64_t channels = written.channels(), width = written.extent().w;
-    Difference worst;
-    for (int64_t i = 0; i < written.num_samples(); ++i) {
-        const double difference = std::abs(difference_at(i, written, expected.denoised, scale));
-        if (difference <= worst.largest) continue;
-        const int64_t pixel = i / channels;
-        worst.row = expected.part.row + pixel / width;
-        worst.column = expected.part.column + pixel % width;
-        worst.channel = i % channels;
-        worst.largest = std::isfinite(difference) ? difference : std::numeric_limits<double>::quiet_NaN();
-        if (std::isnan(worst.largest)) return worst;
-    }
-    return worst;
-}
-
-/// The mean of products of samples of two differences, a - b and c - d.
-double mean_product(const image::Image& a, const image::Image& b, const image::Image& c, const image::Image& d,
-                    const ErrorScale& scale) {
-    double sum = 0;
-    for (int64_t i = 0; i < a.num_samples(); ++i) sum += difference_at(i, a, b, scale) * difference_at(i, c, d, scale);
-    return sum / static_cast<double>(a.num_samples());
-}
-
-/// What is missing is the part of the difference that lies along the change.
-Change find_change(const image::Image& written, const image::Image& noisy, const image::Image& denoised,
-                   const ErrorScale& scale) {
-    const double squares = mean_product(denoised, noisy, denoised, noisy, scale);
-    if (squares <= 0) return {};
-    const double share = mean_product(denoised, written, denoised, noisy, scale) / squares;
-    return {std::sqrt(squares), std::min(share, 1.0) * std::sqrt(squares)};
-}
-
-}  // namespace
 
 Difference find_difference(CoreSink& output, Expected expected, const Tolerance& tolerance) {
     constexpr int64_t kFewSamples = 512;  // Note [Little to change]

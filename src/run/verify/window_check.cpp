@@ -167,14 +167,6 @@ class WindowChecker {
     int64_t worst_window_ = 0;
 };
 
-}  // namespace
-
-void check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts, record::Verification& result) {
-    WindowChecker(subject, tolerance, in_parts).run(result);
-}
-
-namespace {
-
 /// A window of this rank: always the same one of a rank, so that `cache` has its result for the next engine.
 std::optional<Difference> compare_own_window(const Subject& subject, const Tolerance& tolerance,
                                              ReferenceCache& cache) {
@@ -189,6 +181,10 @@ std::optional<Difference> compare_own_window(const Subject& subject, const Toler
 }
 
 }  // namespace
+
+void check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts, record::Verification& result) {
+    WindowChecker(subject, tolerance, in_parts).run(result);
+}
 
 void check_fp64(const Subject& subject, const Tolerance& tolerance, ReferenceCache& cache,
                 record::Verification& result) {
