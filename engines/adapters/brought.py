@@ -19,6 +19,8 @@ def is_for_one(inputs):
 
 
 def check_shape(result, out):
+    if not hasattr(result, "shape"):
+        raise ValueError(f"the network gave a {type(result).__name__}: give one array")
     if tuple(result.shape) != tuple(out.shape):
         raise ValueError(f"the network gave an array of shape {tuple(result.shape)} instead of {tuple(out.shape)}")
     if "complex" in str(getattr(result, "dtype", "")):

@@ -154,7 +154,8 @@ void note_extension(Point& point) {
     if (point.settings.network.has_layers() || extended == image) return;
     point.edge_note = fmt::format(
         "windows are multiples of {} px, so the image is extended to {} x {} px by its last row and column; where {} "
-        "pads by itself, pixels near these edges are not those that it gives for the image alone",
+        "pads by itself, or computes other extents in another way, pixels are not those that it gives for the image "
+        "alone",
         multiple, extended.h, extended.w, point.settings.network.file);
     point.notes.push_back(point.edge_note);
 }

@@ -297,16 +297,19 @@ double mean_of_padded(const Window& in, int64_t before_row, int64_t before_colum
     return sum / (kEdge * kEdge);
 }
 
+int64_t before_padded(int64_t extent) { return (8 - extent % 8) % 8 / 2; }
+
 TEST(FindCard, ANetworkThatPadsByItselfTakesOtherExtents) {
     const FoundCard at_the_end = find([](const Window& in, int64_t, int64_t y, int64_t x) {
         return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, 0, 0, y, x);
     });
     EXPECT_EQ(to_text(at_the_end.card), "channels 1, sigma none, range 1, alignment 8, radius 7, halo 0, step 1");
     const FoundCard at_both_ends = find([](const Window& in, int64_t, int64_t y, int64_t x) {
-        const auto before = [](int64_t extent) { return (8 - extent % 8) % 8 / 2; };
-        return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, before(in.shape.h), before(in.shape.w), y, x);
+        return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, before_padded(in.shape.h), before_padded(in.shape.w), y, x);
     });
-    EXPECT_EQ(at_both_ends.card, at_the_end.card);
+    EXPECT_EQ(at_both_ends.card.alignment, 8);
+    EXPECT_EQ(at_both_ends.card.step, 1);
+    EXPECT_EQ(at_both_ends.card.halo, 8) << "blocks do not begin where cores do";
     EXPECT_THAT(at_both_ends.remarks, IsEmpty());
     const FoundCard in_twos = find([](const Window& in, int64_t, int64_t y,
                                       int64_t x) { return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, 0, 0, y, x); },
@@ -314,9 +317,31 @@ TEST(FindCard, ANetworkThatPadsByItselfTakesOtherExtents) {
     EXPECT_EQ(in_twos.card.step, 2);
 }
 
+/// Each pixel depends on the blocks beside its own. Where the network pads at both ends, blocks do not begin where
+/// cores do, which only windows show that are no whole blocks.
+TEST(FindCard, TheHaloIsThatOfAllExtents) {
+    const FoundCard found = find([](const Window& in, int64_t, int64_t y, int64_t x) {
+        const int64_t top = before_padded(in.shape.h), left = before_padded(in.shape.w);
+        return in(0, y, x) + 0.25 * mean_of_padded(in, top, left, y, std::max<int64_t>(x - 8, -left)) +
+               0.25 * mean_of_padded(in, top, left, std::max<int64_t>(y - 8, -top), x);
+    });
+    EXPECT_EQ(found.card.alignment, 8);
+    EXPECT_EQ(found.card.step, 1);
+    EXPECT_EQ(found.card.halo, 16) << "8 where windows are whole blocks";
+}
+
+/// It puts its window into the middle of a square: where blocks begin depends on the difference of both extents.
+TEST(FindCard, ANetworkThatMakesASquareOfItsWindow) {
+    const FoundCard found = find([](const Window& in, int64_t, int64_t y, int64_t x) {
+        const int64_t edge = std::max(in.shape.h, in.shape.w);
+        return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, (edge - in.shape.h) / 2, (edge - in.shape.w) / 2, y, x);
+    });
+    EXPECT_EQ(found.card.alignment, 16) << "shifts of 8 px give the same in windows of one extent";
+}
+
 /// Extents of the remainder `odd` are computed with other blocks, whose place depends on the window's extent.
 TEST(FindCard, ExtentsThatAreComputedInAnotherWayAreExtended) {
-    for (const int64_t odd : {1, 4, 7}) {
+    for (const int64_t odd : {1, 2, 4, 6, 7}) {
         const FoundCard found = find([=](const Window& in, int64_t, int64_t y, int64_t x) {
             const bool is_other = in.shape.h % 8 == odd && y >= in.shape.h / 2;
             return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, is_other ? 4 : 0, 0, y, x);

@@ -23,6 +23,15 @@ TEST(CheckBudget, TheFirstImageIsCheckedWhateverItCosts) {
     EXPECT_EQ(checked(CheckBudget(0), 100, 100, 1), std::vector{0});
 }
 
+TEST(CheckBudget, TheFirstWindowsOfEachExtentAreChecked) {
+    CheckBudget budget(0);
+    for (const Extent& window : {Extent{40, 40}, {40, 43}, {43, 40}}) {
+        EXPECT_EQ(budget.decide(100, 10, window), CheckDepth::windows);
+        EXPECT_EQ(budget.decide(100, 10, window), CheckDepth::outputs);
+    }
+    EXPECT_EQ(budget.decide(100, 10), CheckDepth::outputs);
+}
+
 TEST(CheckBudget, TheChecksAreSpreadAndKeepToTheirShare) {
     const std::vector<int> images = checked(CheckBudget(0.05), 100, 10, 10);
     EXPECT_EQ(images, (std::vector{0, 39, 59, 79, 99}));

@@ -59,7 +59,8 @@ class NcclCommunicator {
     /// counterpart.
     void exchange(std::span<const DeviceBytes> messages, cudaStream_t stream);
     /// Waits until `event`, which was recorded after submitted operations, is reached.
-    void wait_for(const device::Event& event, const std::string& what) const;    /// Ends it without waiting for its peers.
+    void wait_for(const device::Event& event, const std::string& what) const;
+    /// Ends it without waiting for its peers.
     void abort() noexcept;
 
   private:

@@ -78,17 +78,19 @@ class PeriodSearch {
         return {edge, edge};
     }
 
-    /// The difference of the outputs of windows that begin `period` later, in rows or in columns, where these see the
-    /// same pixels. A core of several pixels, and each axis by itself: some pixels of a maximum of blocks, and all of a
-    /// checkerboard that is shifted along its diagonal, hide a period. `remainder`: what extents are larger by.
+    /// The difference of the outputs of windows that begin `period` later and are longer by it, in rows or in columns,
+    /// where these see the same pixels. Longer ones show a network whose result depends on the extents of its window,
+    /// as one does that puts it into the middle of a square. A core of several pixels, and each axis by itself: some
+    /// pixels of a maximum of blocks, and all of a checkerboard that is shifted along its diagonal, hide a period.
+    /// `remainder`: what extents are larger by.
     [[nodiscard]] double shift_error(int64_t period, int64_t remainder = 0) {
         const NetworkCard& card = trials_.found.card;
         const int64_t size = core_for(period);
         const int64_t begin = round_up(edge_ / 2 + period, step_);
         const Extent extent = extent_for(period, remainder);
         const auto core = [&](int64_t down, int64_t right) {
-            const TrialWindow window{.extent = extent, .row = down, .column = right};
-            return trials_.part(trials_.run(noise_window(card, window), extent), extent,
+            const TrialWindow window{.extent = {extent.h + down, extent.w + right}, .row = down, .column = right};
+            return trials_.part(trials_.run(noise_window(card, window), window.extent), window.extent,
                                 {begin - down, begin - right, {size, size}});
         };
         const std::vector<float> unmoved = core(0, 0);
@@ -100,16 +102,11 @@ class PeriodSearch {
         NetworkCard& card = trials_.found.card;
         card.alignment = period;
         if (period == step_) return;
-        for (const int64_t remainder : {step_, period / 2 / step_ * step_, period - step_}) {
-            const bool is_taken = trials_.accepts(extent_for(period, remainder));
-            if (is_taken && shift_error(period, remainder) <= tolerance) continue;
-            trials_.found.remarks.push_back(
-                fmt::format("extents that are no multiples of {} px are taken, but computed in another way: images are "
-                            "extended",
-                            period));
-            return;
-        }
         card.step = step_;
+        for (const int64_t remainder : other_remainders(card)) {
+            const bool is_taken = trials_.accepts(extent_for(period, remainder));
+            if (!is_taken || shift_error(period, remainder) > tolerance) return extend_images(trials_);
+        }
     }
 
     CardTrials& trials_;
@@ -118,6 +115,22 @@ class PeriodSearch {
 };
 
 }  // namespace
+
+std::vector<int64_t> other_remainders(const NetworkCard& card) {
+    std::vector<int64_t> remainders;
+    for (int64_t distance = card.extent_step(); 2 * distance <= card.alignment; distance *= 2) {
+        remainders.push_back(distance);
+        if (2 * distance < card.alignment) remainders.push_back(card.alignment - distance);
+    }
+    return remainders;
+}
+
+void extend_images(CardTrials& trials) {
+    trials.found.card.step.reset();
+    trials.found.remarks.push_back(
+        fmt::format("windows whose extents are no multiples of {} px give other pixels: images are extended",
+                    trials.found.card.alignment));
+}
 
 bool find_period(CardTrials& trials, int64_t edge) { return PeriodSearch(trials, edge).find(); }
 

@@ -29,8 +29,10 @@ class ReachSearch {
             return "any pixel of a window can change its middle: global statistics or attention";
         }
         if (!find_period(trials_, edge_))
-            return fmt::format("its output depends on where a pixel lies in the window, with no period of up to {} px",
-                               kLargestPeriod);
+            return fmt::format(
+                "its output depends on where a pixel lies in the window, or on the window's extents, with no period of "
+                "up to {} px",
+                kLargestPeriod);
         std::optional<int64_t> halo;
         do {
             widen();
@@ -40,6 +42,7 @@ class ReachSearch {
             return fmt::format("pixels beyond the middle of windows of {} px change the middle of longer ones", edge_);
         find_boxes();
         card().halo = std::max(*halo, halo_of_boxes_);
+        widen_halo();
         if (wraps_around())
             throw UsageError(
                 "what lies along one edge of a window changes the opposite edge, as circular padding and Fourier "
@@ -95,6 +98,21 @@ class ReachSearch {
         if (halo == most || sees_beyond(most)) return std::nullopt;
         // Strips have more pixels of a kind that few show.
         return least_without_effect(halo, most, [&](int64_t distance) { return sees_beyond(distance); });
+    }
+
+    /// To what windows with other remainders need: a network that pads them at both ends has its blocks elsewhere.
+    void widen_halo() {
+        const int64_t edge = edge_, halo = *card().halo;
+        for (const int64_t remainder : other_remainders(card())) {
+            set_edge(edge + remainder);
+            for (; influence_beyond(*card().halo) > kVisible; *card().halo += alignment()) {
+                if (*card().halo < middle().begin) continue;
+                card().halo = halo;
+                extend_images(trials_);
+                return set_edge(edge);
+            }
+        }
+        if (edge_ != edge) set_edge(edge);
     }
 
     /// A window of more than `smaller` px whose frame does not change its middle.

@@ -58,6 +58,12 @@ class CardTrials {
     std::string last_refusal_;
 };
 
+/// Remainders of extents that are multiples of the step, but not of the alignment: those that are tried.
+[[nodiscard]] std::vector<int64_t> other_remainders(const NetworkCard& card);
+
+/// Takes the step away, with a remark: extents shall be multiples of the alignment.
+void extend_images(CardTrials& trials);
+
 /// Sets the card's alignment, which is the step of its extents so far, to the network's period: windows that begin a
 /// period later give the same. Sets the step where windows with other extents than multiples of the alignment do so,
 /// too, else remarks it. `edge`: of windows whose frame does not change their middle. False, and nothing is set, where

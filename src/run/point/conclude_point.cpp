@@ -165,7 +165,9 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
 
 CheckDepth Runner::Impl::decide_depth(const record::PointTrace& trace, const engine::Weights& network) {
     if (!check_budget || plan::is_simulated(trace.point)) return CheckDepth::windows;
-    const CheckDepth depth = check_budget->decide(trace.processed_pixels, check_pixels(trace.point, network));
+    std::optional<Extent> window;
+    if (!network.has_layers()) window = plan::tile_grid(trace.point).window();
+    const CheckDepth depth = check_budget->decide(trace.processed_pixels, check_pixels(trace.point, network), window);
     return depth == CheckDepth::windows && plan::is_in_bands(trace.point) ? CheckDepth::parts : depth;
 }
 

@@ -6,6 +6,10 @@
 
 #include "patchbench/engine/weights.hpp"
 
+#include <optional>
+#include <set>
+#include <utility>
+
 namespace pb::run {
 
 /// How much of an output is verified. outputs: written once, finite, neither constant nor equal to the input, and by
@@ -19,12 +23,14 @@ class CheckBudget {
     explicit CheckBudget(double share) : share_(share) {}
 
     /// Decides for the next image: `pass_px` pixels go through the network in its pass, its check takes as long as
-    /// `check_px` of them. The first image is always checked.
-    [[nodiscard]] CheckDepth decide(double pass_px, double check_px);
+    /// `check_px` of them. The first image is always checked, and so is the first with windows of each extent where
+    /// `window` is given: those of a network whose layers are not known.
+    [[nodiscard]] CheckDepth decide(double pass_px, double check_px, const std::optional<Extent>& window = {});
 
   private:
     double share_;
-    double pass_px_ = 0, check_px_ = 0;  // so far
+    std::set<std::pair<int64_t, int64_t>> windows_;  // height and width
+    double pass_px_ = 0, check_px_ = 0;              // so far
 };
 
 /// The work of computing windows and seams of an image again, or parts of carried rows, as pixels of its pass that take
