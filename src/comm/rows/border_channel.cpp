@@ -60,13 +60,6 @@ struct Neighbours::Impl {
                     fmt::format("{} bytes came from rank {}, not {}", count, *border.rank, border.expected));
     }
 
-    void finish_all() {
-        or_end_job(name, kWhat, [&] {
-            for (Border& border : borders) finish(border);
-        });
-        in_flight = false;
-    }
-
     std::string name;  // of this rank
     MPI_Comm communicator = MPI_COMM_NULL;
     std::array<Border, 2> borders;  // above, below
@@ -112,7 +105,12 @@ void Neighbours::finish() {
     require_alive();
 }
 
-void Neighbours::wait() { impl_->finish_all(); }
+void Neighbours::wait() {
+    or_end_job(impl_->name, kWhat, [&] {
+        for (Impl::Border& border : impl_->borders) Impl::finish(border);
+    });
+    impl_->in_flight = false;
+}
 
 void Neighbours::require_alive() const {
     for (const Impl::Border& border : impl_->borders)
@@ -127,7 +125,7 @@ std::array<std::optional<int>, 2> Neighbours::alive() const {
 }
 
 void Neighbours::give_up() noexcept {
-    if (impl_->in_flight) impl_->finish_all();
+    if (impl_->in_flight) wait();
     if (impl_->num_started == impl_->num_exchanges) return;  // no neighbour waits
     ++impl_->num_started;
     or_end_job(impl_->name, kWhat, [&] {
@@ -135,8 +133,8 @@ void Neighbours::give_up() noexcept {
             impl_->start(border, {{}, border.unwanted});
             border.expected = 0;
         }
-        for (Impl::Border& border : impl_->borders) Impl::finish(border);
     });
+    wait();
     impl_->num_exchanges = impl_->num_started;
 }
 
