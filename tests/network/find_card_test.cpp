@@ -339,6 +339,20 @@ TEST(FindCard, ANetworkThatMakesASquareOfItsWindow) {
     EXPECT_EQ(found.card.alignment, 16) << "shifts of 8 px give the same in windows of one extent";
 }
 
+/// Around the window there is something that its network has made, or nothing, as its extents differ.
+TEST(FindCard, ANetworkWhoseBordersDependOnTheExtentsIsUnbounded) {
+    for (const bool is_first : {true, false})
+        for (const bool is_wide : {true, false}) {
+            const FoundCard found = find([=](const Window& in, int64_t, int64_t y, int64_t x) {
+                const int64_t place = is_wide ? x : y, extent = is_wide ? in.shape.w : in.shape.h;
+                const bool is_border = place == (is_first ? 0 : extent - 1);
+                return in(0, y, x) + (is_border && in.shape.h != in.shape.w ? 0.1 : 0.0);
+            });
+            EXPECT_EQ(found.card.halo, std::nullopt);
+            EXPECT_THAT(found.remarks, Contains(HasSubstr("along the edges")));
+        }
+}
+
 /// Extents of the remainder `odd` are computed with other blocks, whose place depends on the window's extent.
 TEST(FindCard, ExtentsThatAreComputedInAnotherWayAreExtended) {
     for (const int64_t odd : {1, 2, 4, 6, 7}) {

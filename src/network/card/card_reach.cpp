@@ -47,6 +47,10 @@ class ReachSearch {
             throw UsageError(
                 "what lies along one edge of a window changes the opposite edge, as circular padding and Fourier "
                 "transforms do: windows cannot give what the whole image gives; pad the input inside the network");
+        if (borders_depend_on_extents()) {
+            card().halo.reset();
+            return "what it gives along the edges of a window depends on the window's extents";
+        }
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
     }
@@ -113,6 +117,35 @@ class ReachSearch {
             }
         }
         if (edge_ != edge) set_edge(edge);
+    }
+
+    /// Whether corners of windows that are longer along one axis differ, as those of a network that puts its window
+    /// into the middle of a larger one. They see nothing of the ends that differ.
+    [[nodiscard]] bool borders_depend_on_extents() {
+        const int64_t size = round_up(kCore, alignment());
+        const auto output_of = [&](const TrialWindow& window) {
+            return trials_.run(noise_window(card(), window), window.extent);
+        };
+        std::vector<int64_t> remainders = other_remainders(card());
+        remainders.resize(1);  // the first one, or 0
+        if (remainders.front() > 0) remainders.push_back(0);
+        for (const int64_t remainder : remainders) {
+            const int64_t edge = edge_ + remainder, more = alignment();
+            const std::vector<float> plain = output_of({.extent = {edge, edge}});
+            for (const Extent longer : {Extent{more, 0}, Extent{0, more}}) {
+                const Extent extent{edge + longer.h, edge + longer.w};
+                const auto differs = [&](const TrialWindow& window, int64_t begin, const Rect& same) {
+                    return trials_.difference(trials_.part(plain, {edge, edge}, {begin, begin, {size, size}}),
+                                              trials_.part(output_of(window), extent, same)) > kVisible;
+                };
+                const int64_t last = edge - size;
+                if (differs({.extent = extent}, 0, {0, 0, {size, size}}) ||
+                    differs({.extent = extent, .row = -longer.h, .column = -longer.w}, last,
+                            {last + longer.h, last + longer.w, {size, size}}))
+                    return true;
+            }
+        }
+        return false;
     }
 
     /// A window of more than `smaller` px whose frame does not change its middle.
