@@ -62,10 +62,12 @@ class ReachSearch {
     [[nodiscard]] NetworkCard& card() const { return trials_.found.card; }
     [[nodiscard]] int64_t alignment() const { return card().alignment; }
 
+    [[nodiscard]] int64_t core_size() const { return round_up(kCore, alignment()); }
+
     /// The middle of the window: a core of several pixels. One pixel of a network that is not smooth, as a median, does
     /// not depend on each tap.
     [[nodiscard]] Range middle() const {
-        const int64_t size = round_up(kCore, alignment());
+        const int64_t size = core_size();
         const int64_t begin = (edge_ - size) / 2 / alignment() * alignment();
         return {begin, begin + size};
     }
@@ -122,7 +124,7 @@ class ReachSearch {
     /// Whether corners of windows that are longer along one axis differ, as those of a network that puts its window
     /// into the middle of a larger one. They see nothing of the ends that differ.
     [[nodiscard]] bool borders_depend_on_extents() {
-        const int64_t size = round_up(kCore, alignment());
+        const int64_t size = core_size();
         const auto output_of = [&](const TrialWindow& window) {
             return trials_.run(noise_window(card(), window), window.extent);
         };
