@@ -140,8 +140,6 @@ void add_balance(Summary& summary) {
         summary.imbalance = *std::max_element(walls.begin(), walls.end()) / mean(walls);
 }
 
-std::optional<double> mib(int64_t bytes) { return positive(static_cast<double>(bytes) / kMiB); }
-
 std::vector<RankSummary> summarise_ranks(const record::PointTrace& trace, bool has_speed) {
     std::vector<RankSummary> ranks;
     for (const auto& traced : trace.ranks) {
@@ -214,13 +212,6 @@ std::vector<std::pair<std::string, std::string>> context_of(const record::PointT
 }
 
 }  // namespace
-
-void take_memory(const record::RankMemory& memory, RankSummary& rank) {
-    rank.allocated_peak_mib = mib(memory.allocated_peak);
-    rank.reserved_peak_mib = mib(memory.reserved_peak);
-    rank.device_used_mib = mib(memory.device_used);
-    rank.host_peak_mib = mib(memory.host_peak);
-}
 
 Summary summarise(const record::PointTrace& trace) {
     Summary summary;

@@ -30,8 +30,17 @@ struct RankSummary {
     std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib;
 };
 
-/// Sets the memory of a rank; a figure of 0 bytes is absent.
-void take_memory(const record::RankMemory& memory, RankSummary& rank);
+/// In MiB; a figure of 0 bytes is absent.
+[[nodiscard]] inline std::optional<double> mib(int64_t bytes) {
+    return bytes > 0 ? std::optional(static_cast<double>(bytes) / kMiB) : std::nullopt;
+}
+
+inline void take_memory(const record::RankMemory& memory, RankSummary& rank) {
+    rank.allocated_peak_mib = mib(memory.allocated_peak);
+    rank.reserved_peak_mib = mib(memory.reserved_peak);
+    rank.device_used_mib = mib(memory.device_used);
+    rank.host_peak_mib = mib(memory.host_peak);
+}
 
 /// Figures of one point. Times are in seconds, memory in MiB. A figure is absent when it was not or could not be
 /// measured; it is never 0 instead. All rates are work / (maximum over ranks of the time, per repetition), never a mean

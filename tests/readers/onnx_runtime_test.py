@@ -109,8 +109,8 @@ class OnnxTest(ReadersTest):
         self.assertEqual(self.denoise('dncnn', model).tobytes(), self.denoise('dncnn', 'default').tobytes())
 
     def test_denoise_computes_what_pytorch_exported(self):
-        if not TORCH_PYTHON.exists():
-            self.skipTest(f'no {TORCH_PYTHON}')
+        if not TORCH_PYTHON.exists() or subprocess.run([TORCH_PYTHON, '-c', 'import torch'], capture_output=True).returncode:
+            self.skipTest(f'no torch in {TORCH_PYTHON}')  # LibTorch is another one, of PATCHBENCH_TORCH
         site = next(Path(HERE, '.venv/lib').glob('python3*/site-packages'))  # of onnx, which PyTorch's exporter needs
         for network in ('dncnn', 'unet'):
             with self.subTest(network):
