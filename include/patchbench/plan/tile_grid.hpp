@@ -35,8 +35,9 @@ struct TileSpec {
     int64_t patch = 256;  // multiple of alignment
     int64_t halo = 0;     // multiple of alignment
     int64_t alignment = 1;
-    std::optional<int64_t> step{};  // extents are multiples of it, and the alignment is; none: the alignment
-    bool full_width = false;        // patches are bands: `patch` rows of all columns
+    bool full_width = false;  // patches are bands: `patch` rows of all columns
+    /// Extents are multiples of it, and the alignment is; none: of the alignment.
+    std::optional<int64_t> step{};
 };
 
 /// One distinct window along an axis, [start, start + window), and its core. Patches whose windows coincide (small

@@ -51,7 +51,7 @@ Value available_mib(const NamedPoint& point) {
     return of_gpu(point, least);
 }
 
-void add_identity(const NamedPoint& point, CsvRow& row) {
+void add_labels(const NamedPoint& point, CsvRow& row) {
     const auto& settings = point.trace().point.settings;
     row.insert(row.end(), {{"label", point.label},
                            {"network", settings.network.name()},
@@ -136,7 +136,7 @@ CsvRow frameworks_row(const NamedPoint& point, const Figures& least) {
 
 CsvRow reference_row(const NamedPoint& point) {
     CsvRow row;
-    add_identity(point, row);
+    add_labels(point, row);
     add_batch_study(point, row);
     add_shape_study(point, row);
     add_memory(point, row);
