@@ -339,6 +339,17 @@ TEST(FindCard, ANetworkThatMakesASquareOfItsWindow) {
     EXPECT_EQ(found.card.alignment, 16) << "shifts of 8 px give the same in windows of one extent";
 }
 
+/// Its blocks begin where the middle of the window is, along one axis.
+TEST(FindCard, AGridThatTheExtentOfOneAxisMoves) {
+    for (const bool is_wide : {true, false}) {
+        const FoundCard found = find([=](const Window& in, int64_t, int64_t y, int64_t x) {
+            const int64_t moved = (is_wide ? in.shape.w : in.shape.h) / 2 % 8;
+            return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, is_wide ? 0 : moved, is_wide ? moved : 0, y, x);
+        });
+        EXPECT_EQ(found.card.alignment, 16) << is_wide;
+    }
+}
+
 /// Around the window there is something that its network has made, or nothing, as its extents differ.
 TEST(FindCard, ANetworkWhoseBordersDependOnTheExtentsIsUnbounded) {
     for (const bool is_first : {true, false})
