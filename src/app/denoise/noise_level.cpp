@@ -91,7 +91,7 @@ double estimate_sigma(const config::ImageSettings& image, run::ImageSource& sour
 
 std::string level_note(const config::ImageSettings& image, run::ImageSource& source, double sigma) {
     constexpr double kFar = 3;
-    constexpr double kSmall = 2.0 / 255;  // levels that nobody sees
+    constexpr double kSmall = 2.0 / 255;  // hardly visible, whichever it is
     double found = 0;
     try {
         found = estimate_sigma(image, source, "");

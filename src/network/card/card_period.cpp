@@ -38,11 +38,13 @@ class PeriodSearch {
         constexpr double kMuch = 4, kAlike = 3;
         int64_t multiple = 1;
         double least = std::numeric_limits<double>::infinity();
-        for (const int64_t odd : kOdd)
-            if (const double error = error_of(largest_multiple(odd)); error < least) {
-                multiple = largest_multiple(odd);
-                least = error;
-            }
+        for (const int64_t odd : kOdd) {
+            const int64_t tried = largest_multiple(odd);
+            const double error = error_of(tried);
+            if (error >= least) continue;
+            multiple = tried;
+            least = error;
+        }
         if (multiple == 1) return;
         for (const int64_t odd : kOdd)
             if ((odd == 1 || multiple % odd != 0) && error_of(odd) < kMuch * least) return;
@@ -84,14 +86,12 @@ class PeriodSearch {
     /// pixels of a maximum of blocks, and all of a checkerboard that is shifted along its diagonal, hide a period.
     /// `remainder`: what extents are larger by.
     [[nodiscard]] double shift_error(int64_t period, int64_t remainder = 0) {
-        const NetworkCard& card = trials_.found.card;
         const int64_t size = core_for(period);
         const int64_t begin = round_up(edge_ / 2 + period, step_);
         const Extent extent = extent_for(period, remainder);
         const auto core = [&](int64_t down, int64_t right) {
             const TrialWindow window{.extent = {extent.h + down, extent.w + right}, .row = down, .column = right};
-            return trials_.part(trials_.run(noise_window(card, window), window.extent), window.extent,
-                                {begin - down, begin - right, {size, size}});
+            return trials_.part_for(window, {begin - down, begin - right, {size, size}});
         };
         const std::vector<float> unmoved = core(0, 0);
         return std::max(trials_.difference(unmoved, core(period, 0)), trials_.difference(unmoved, core(0, period)));

@@ -90,9 +90,8 @@ class ReachSearch {
         };
         const TrialWindow window{.extent = {edge_, edge_},
                                  .changed = [&](int64_t y, int64_t x) { return is_far(y) || is_far(x); }};
-        const std::vector<float> changed = trials_.run(noise_window(card(), window), window.extent);
-        return trials_.difference(trials_.part(plain_, window.extent, rect_of(core, core)),
-                                  trials_.part(changed, window.extent, rect_of(core, core)));
+        const Rect part = rect_of(core, core);
+        return trials_.difference(trials_.part(plain_, window.extent, part), trials_.part_for(window, part));
     }
 
     /// The least distance beyond which nothing changes the middle; none where pixels outside of the window do.
@@ -106,7 +105,8 @@ class ReachSearch {
         return least_without_effect(halo, most, [&](int64_t distance) { return sees_beyond(distance); });
     }
 
-    /// To what windows with other remainders need: a network that pads them at both ends has its blocks elsewhere.
+    /// Widens the halo to what windows with other remainders need: a network that pads them at both ends has its blocks
+    /// elsewhere.
     void widen_halo() {
         const int64_t edge = edge_, halo = *card().halo;
         for (const int64_t remainder : other_remainders(card())) {
@@ -125,20 +125,18 @@ class ReachSearch {
     /// into the middle of a larger one. They see nothing of the ends that differ.
     [[nodiscard]] bool borders_depend_on_extents() {
         const int64_t size = core_size();
-        const auto output_of = [&](const TrialWindow& window) {
-            return trials_.run(noise_window(card(), window), window.extent);
-        };
         std::vector<int64_t> remainders = other_remainders(card());
         remainders.resize(1);  // the first one, or 0
         if (remainders.front() > 0) remainders.push_back(0);
         for (const int64_t remainder : remainders) {
             const int64_t edge = edge_ + remainder, more = alignment();
-            const std::vector<float> plain = output_of({.extent = {edge, edge}});
+            const TrialWindow square{.extent = {edge, edge}};
+            const std::vector<float> plain = trials_.run(noise_window(card(), square), square.extent);
             for (const Extent longer : {Extent{more, 0}, Extent{0, more}}) {
                 const Extent extent{edge + longer.h, edge + longer.w};
                 const auto differs = [&](const TrialWindow& window, int64_t begin, const Rect& same) {
-                    return trials_.difference(trials_.part(plain, {edge, edge}, {begin, begin, {size, size}}),
-                                              trials_.part(output_of(window), extent, same)) > kVisible;
+                    return trials_.difference(trials_.part(plain, square.extent, {begin, begin, {size, size}}),
+                                              trials_.part_for(window, same)) > kVisible;
                 };
                 const int64_t last = edge - size;
                 if (differs({.extent = extent}, 0, {0, 0, {size, size}}) ||
@@ -195,9 +193,7 @@ class ReachSearch {
                                       return place < core.begin - halo || place >= core.end + halo;
                                   }};
         const Rect strip_core = is_wide ? rect_of({0, extent.h}, core) : rect_of(core, {0, extent.w});
-        const auto middle_of = [&](const TrialWindow& window) {
-            return trials_.part(trials_.run(noise_window(card(), window), extent), extent, strip_core);
-        };
+        const auto middle_of = [&](const TrialWindow& window) { return trials_.part_for(window, strip_core); };
         return trials_.difference(middle_of({.extent = extent}), middle_of(changed)) > kVisible;
     }
 

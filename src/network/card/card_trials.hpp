@@ -50,6 +50,11 @@ class CardTrials {
     /// Largest difference by the range or by the largest value of `a`, whichever is larger; infinity for NaN.
     [[nodiscard]] double difference(const std::vector<float>& a, const std::vector<float>& b) const;
 
+    /// The values of `rect` in the output for a window of noise.
+    [[nodiscard]] std::vector<float> part_for(const TrialWindow& window, const Rect& rect) {
+        return part(run(noise_window(found.card, window), window.extent), window.extent, rect);
+    }
+
     /// The values of `rect` in an output of `extent`.
     [[nodiscard]] std::vector<float> part(const std::vector<float>& output, Extent extent, const Rect& rect) const;
 
