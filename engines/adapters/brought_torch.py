@@ -4,15 +4,25 @@ Python files (.py) whose function `make_network()` gives a torch.nn.Module. They
 import importlib.util
 import os
 import pathlib
+import random
 import sys
 import zipfile
 
+import numpy
 import torch
 
 ENDINGS = (".pt", ".pt2", ".py")
 
 
+def seed_generators():
+    """A file that draws its weights at random draws the same ones in each process of a job."""
+    random.seed(0)
+    numpy.random.seed(0)
+    torch.manual_seed(0)
+
+
 def run_module_file(file):
+    seed_generators()
     sys.path.insert(0, str(file.parent))
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)

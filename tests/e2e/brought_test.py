@@ -280,6 +280,14 @@ class BroughtTest(program.ProgramTest):
         self.assertEqual(point['status'], 'failed', result.stdout)
         self.assertIn('model.py: was replaced while this point ran', point['reason'])
 
+    def test_all_ranks_draw_the_same_weights(self):
+        model = self.write('drawn.py', 'import random, numpy, torch\n\n\ndef make_network():\n'
+                           '    network = torch.nn.Conv2d(3, 3, 3, padding=1)\n'
+                           '    network.bias.data += random.random() + numpy.random.rand()\n    return network\n')
+        result, (point,) = self.run_study(self.study_of('pytorch', ([str(model)], '')), '--trust-model', ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assert_seamless(point)
+
     def test_code_runs_in_the_engine_pytorch(self):
         files = self.files(['attention'], 'py') + self.files(('dilated', 'exported'), 'pt2')
         result, points = self.run_study(self.study_of('pytorch', (files, '')), '--trust-model')
