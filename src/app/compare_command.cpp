@@ -5,7 +5,6 @@
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
 #include "report/results_comparison.hpp"
-#include "report/results_gate.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // it was not or could not be read. Names, units and order stand once, in the tables below.
 #pragma once
 
-#include "base/enum_array.hpp"
+#include "patchbench/base/enum_names.hpp"
 
 #include <cstdint>
 #include <optional>

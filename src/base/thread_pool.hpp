@@ -1,7 +1,7 @@
 // Threads that share the items of one loop after another. OpenMP is not used: LibTorch brings a runtime of its own.
 #pragma once
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <atomic>
 #include <functional>

@@ -2,11 +2,11 @@
 // YAML reading, unknown-key errors, `--set`, `--help` and the echo in results are visitors over them.
 #pragma once
 
-#include "base/noise_level.hpp"
 #include "config/protocol_settings.hpp"
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/shape.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <cstdint>
 #include <string>
@@ -102,7 +102,7 @@ void work_fields(Settings& s, Visitor&& v) {
     v(setting("weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"),
       s.weights);
     v(setting("sigma", "[0,1]", {0, 1}, "noise level told to the network; auto: image.noise_sigma"), s.sigma);
-    v(setting("trained_sigma", "[0,1]", {kSmallestSigma, 1},
+    v(setting("trained_sigma", "[0,1]", {network::kSmallestSigma, 1},
               "noise level that the weights were trained for; auto: as they, or their model card, say"),
       s.trained_sigma);
     v(setting("engine", "", "what runs the network; auto: native on the CPU where it can run the point, else torch"),

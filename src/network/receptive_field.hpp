@@ -2,7 +2,7 @@
 // border. The same holds for rows and columns, because every operation treats them alike.
 #pragma once
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 #include "patchbench/network/graph.hpp"
 
 namespace pb::network {

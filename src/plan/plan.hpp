@@ -146,6 +146,13 @@ void note_work(Point& point);
 /// The batch that can run: at most the largest share of a rank, and what the network takes. Requires the halo.
 [[nodiscard]] int64_t effective_batch(const Point& point, int64_t asked);
 
+/// How an image goes through the network. tiles: cut into windows. whole: in one call. split, pad: as the setting
+/// odd_shape says, for extents that do not fit.
+enum class ImagePath : uint8_t { tiles, whole, split, pad };
+
+/// Returns nothing for an image or shape that the network cannot take.
+[[nodiscard]] std::optional<ImagePath> path_of(const Point& point);
+
 /// Whether devices are simulated (engine `timed`): no network runs, and the times are not those of a network.
 [[nodiscard]] inline bool is_simulated(const Point& point) { return point.settings.engine == EngineKind::timed; }
 

@@ -177,6 +177,17 @@ int64_t effective_batch(const Point& point, int64_t asked) {
     return std::max<int64_t>(1, std::min({asked, largest_share, taken}));
 }
 
+std::optional<ImagePath> path_of(const Point& point) {
+    if (point.settings.workload == config::Workload::tiles) return ImagePath::tiles;
+    try {
+        const auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
+        if (calls.size() > 1) return ImagePath::split;
+        return calls.front().window.extent == point.source.extent ? ImagePath::whole : ImagePath::pad;
+    } catch (const UsageError&) {
+        return std::nullopt;
+    }
+}
+
 std::string engine_part(const Point& point) {
     const EngineKind engine = point.settings.engine;
     return engine == EngineKind::torch || is_simulated(point) ? "" : "-" + std::string(name_of(engine));

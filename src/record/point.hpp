@@ -22,13 +22,6 @@ namespace pb::record {
 
 enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted, refused };
 
-/// How an image goes through the network. tiles: cut into windows. whole: in one call. split, pad: as the setting
-/// odd_shape says, for extents that do not fit.
-enum class ImagePath : uint8_t { tiles, whole, split, pad };
-
-/// Returns nothing for an image or shape that the network cannot take.
-[[nodiscard]] std::optional<ImagePath> path_of(const plan::Point& point);
-
 /// The reason why a search for the largest batch ended.
 enum class BatchLimit : uint8_t { memory, windows, index };
 
@@ -194,7 +187,7 @@ void fields(V& v, T& trace) {
     v("status", trace.status);
     v("reason", or_null(trace.reason));
     v.group("work", [&](auto& work) {
-        work("path", derived([&] { return path_of(trace.point); }),
+        work("path", derived([&] { return plan::path_of(trace.point); }),
              "how the image went through the network; null where it could not");
         work("num_patches", whole(trace.num_patches));
         work("sample_type", later(trace.sample_type));

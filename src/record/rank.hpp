@@ -1,7 +1,6 @@
 // The measurements of one rank of a point. Values only.
 #pragma once
 
-#include "base/enum_array.hpp"
 #include "base/telemetry_record.hpp"
 #include "record/fields.hpp"
 

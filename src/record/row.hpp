@@ -4,7 +4,7 @@
 #include "record/fields.hpp"
 #include "record/rank.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <cmath>
 #include <cstring>

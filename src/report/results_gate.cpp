@@ -1,4 +1,4 @@
-#include "report/results_gate.hpp"
+#include "report/results_comparison.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
 // Denoises one image on one rank without MPI, with the pipeline that the program measures.
-#include "base/noise_level.hpp"
 #include "base/text.hpp"
 #include "device/processors.hpp"
 #include "engine/engines.hpp"
@@ -9,6 +8,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/denoise.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +65,8 @@ plan::Point make_point(const FloatImageView& image, const engine::Weights& weigh
     point.source = {image.extent, image.channels, DType::f32};
     point.relative = weights.shape;
     point.device = options.device.kind;
-    point.sigma = options.sigma ? *options.sigma : std::max(kSmallestSigma, image::estimate_noise(view_of(image)));
+    point.sigma =
+        options.sigma ? *options.sigma : std::max(network::kSmallestSigma, image::estimate_noise(view_of(image)));
     plan::settle_halo(point, options.halo.value_or(point.facts().exact_halo));
     plan::settle_batch(point, options.batch);
     point.multiplies_bf16 = engine::native_multiplies_bf16();

@@ -1,4 +1,4 @@
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <gtest/gtest.h>
 

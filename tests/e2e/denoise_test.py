@@ -103,14 +103,16 @@ class Denoise(program.ProgramTest):
 
     def test_a_weights_file_says_which_network_it_is_for(self):
         photo, out = self.write('photo.png', png(40, 36, value=noise)), self.folder / 'out.png'
+        dncnn = program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors'
         weights = self.write('drunet.safetensors', small_drunet())
-        outputs = []
-        for more, ranks in ((('--network', 'drunet'), 0), ((), 0), ((), 2)):
-            result = run('denoise', photo, out, '--weights', weights, *more, *FAST, ranks=ranks)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-            self.assertIn('36x40 px (height x width), drunet,', result.stdout)
-            outputs.append(out.read_bytes())
-        self.assertEqual(outputs[1:], outputs[:1] * 2)
+        for network, file in (('drunet', weights), ('dncnn', dncnn)):  # one is the default, the other is not
+            outputs = []
+            for more, ranks in ((('--network', network), 0), ((), 0), ((), 2)):
+                result = run('denoise', photo, out, '--weights', file, *more, *FAST, ranks=ranks)
+                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                self.assertIn(f'36x40 px (height x width), {network},', result.stdout)
+                outputs.append(out.read_bytes())
+            self.assertEqual(outputs[1:], outputs[:1] * 2)
         wrong = run('denoise', photo, out, '--weights', weights, '--network', 'dncnn', *FAST)
         self.assert_refused(wrong, 2, 'weights of drunet, not of dncnn')
 

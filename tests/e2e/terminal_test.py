@@ -189,13 +189,15 @@ class Terminal(program.ProgramTest):
         study = self.write('study.yaml', STUDY)
         arguments = ('run', study, '--out', self.folder / 'out')
 
-        def rows(columns):
-            text = self.on_terminal(*arguments, columns=columns)
+        def rows(columns, ranks=0):
+            text = self.on_terminal(*arguments, columns=columns, ranks=ranks)
             return [line for line in lines_seen(text) if line.startswith('simulated-') and line[-1] != '.']
-        wide, narrow = rows(0), rows(60)
+        wide = rows(0)
         self.assertGreater(max(map(len, wide)), 60, wide)
-        self.assertLessEqual(max(map(len, narrow)), 60, narrow)
-        self.assertGreater(len(narrow), len(wide), 'what does not fit follows below')
+        for ranks in (0, 2):
+            narrow = rows(60, ranks)
+            self.assertLessEqual(max(map(len, narrow)), 60, narrow)
+            self.assertGreater(len(narrow), len(wide), 'what does not fit follows below')
 
     def test_settings_fit_its_width(self):
         lines = lines_seen(self.on_terminal('settings', columns=80))

@@ -1,7 +1,7 @@
 #include "engine/native/kernels.hpp"
 #include "network/native_layout.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "image/formats/exif.hpp"
+#include "image/formats/metadata.hpp"
 #include "image_support.hpp"
 #include "support/file_size_limit.hpp"
 

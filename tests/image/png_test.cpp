@@ -1,4 +1,4 @@
-#include "image/formats/exif.hpp"
+#include "image/formats/metadata.hpp"
 #include "png_fixture.hpp"
 
 #include <gmock/gmock.h>

@@ -123,15 +123,15 @@ TEST(WidthSeries, NeedsThreeWidthsWithAPeak) {
 
 TEST(WidthSeries, PathsAreThoseOfTheForwardCalls) {
     plan::Point point = wide_point(1, 1028, 1, 1).point;
-    EXPECT_EQ(record::path_of(point), record::ImagePath::split);
+    EXPECT_EQ(plan::path_of(point), plan::ImagePath::split);
     point.settings.odd_shape = OddShape::pad;
-    EXPECT_EQ(record::path_of(point), record::ImagePath::pad);
+    EXPECT_EQ(plan::path_of(point), plan::ImagePath::pad);
     point.source.extent.w = 1032;
-    EXPECT_EQ(record::path_of(point), record::ImagePath::whole);
+    EXPECT_EQ(plan::path_of(point), plan::ImagePath::whole);
     point.source.extent = {};
-    EXPECT_EQ(record::path_of(point), std::nullopt);
+    EXPECT_EQ(plan::path_of(point), std::nullopt);
     point.settings.workload = config::Workload::tiles;
-    EXPECT_EQ(record::path_of(point), record::ImagePath::tiles);
+    EXPECT_EQ(plan::path_of(point), plan::ImagePath::tiles);
 }
 
 }  // namespace

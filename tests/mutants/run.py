@@ -77,7 +77,7 @@ class Trials:
 
     def attempt(self, fault):
         """One of CAUGHT (with the test and its outcome), SURVIVED, and MUTE (with the reason why nothing can be said)."""
-        why, is_heard = f"no test is called '{fault.tests}'", False
+        why, is_heard = "", False
         for name in self.names_for(fault.tests):
             with self.alone(name):
                 control = self.run_control(name)
@@ -107,11 +107,18 @@ def spread(faults, jobs):
     return [fault for first in range(stride) for fault in faults[first::stride]]
 
 
-def measure(faults, root, jobs):
+def check_tests(faults, names):
+    for fault in faults:
+        if not any(re.fullmatch(fault.tests, name) for name in names):
+            raise Refused(f"{fault.id}: no test is called '{fault.tests}'")
+
+
+def measure(faults, all_faults, root, jobs):
     """Builds and tries all of `faults`; those that survived, and those of which nothing can be said, with the reason."""
     tree = make_tree(root, faults)
     build(tree, ["help"], quiet=True)  # configures: what tests there are is known then
     tests = list_tests(tree)
+    check_tests(all_faults, tests)
     chosen = [test for name, test in tests.items() if any(re.fullmatch(fault.tests, name) for fault in faults)]
     chosen += [tests[setup] for test in chosen for setup in Trials(tests).setups_of(test["name"])]
     build(tree, targets_of(chosen, tree))
@@ -157,7 +164,7 @@ def main():
         if arguments.list or arguments.check:
             print(f"mutants: {len(faults)} faults, each fits its source once")
             return 0
-        survivors, mute = measure(faults, root, arguments.jobs)
+        survivors, mute = measure(faults, all_faults, root, arguments.jobs)
     except Refused as refusal:
         print(f"mutants: {refusal}", file=sys.stderr)
         return 1

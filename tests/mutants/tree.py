@@ -41,9 +41,10 @@ def make_tree(root, faults):
         write_if_changed(tree / name, content)
         shutil.copymode(root / name, tree / name)
     write_if_changed(tree / HEADER.name, HEADER.read_bytes())
-    for installed in (".venv", ".engines"):
-        if (root / installed).exists() and not (tree / installed).exists():
-            (tree / installed).symlink_to(root / installed)
+    for installed in (root / ".venv", root / ".engines", *root.glob("tests/*/.venv")):
+        link = tree / installed.relative_to(root)
+        if installed.exists() and not link.exists():
+            link.symlink_to(installed)
     return tree
 
 

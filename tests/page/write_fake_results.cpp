@@ -8,7 +8,7 @@
 #include "report/results/jsonl_writer.hpp"
 #include "support/study_points.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 #include "patchbench/network/network_facts.hpp"
 
 #include <cmath>

@@ -1,6 +1,5 @@
-#include "report/results_gate.hpp"
-
 #include "measure/sweep_traces.hpp"
+#include "report/results_comparison.hpp"
 #include "results_of.hpp"
 
 #include <gmock/gmock.h>

@@ -8,7 +8,6 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
-#include "patchbench/network/forward.hpp"
 #include "patchbench/network/steps.hpp"
 
 #include <functional>

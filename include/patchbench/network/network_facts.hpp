@@ -7,6 +7,10 @@
 
 namespace pb::network {
 
+/// The smallest noise level that a network is trained for or run at, in [0,1] units: far below one grey level of 16
+/// bits' noise. A network trained for one sigma scales its input by the quotient of two.
+inline constexpr double kSmallestSigma = 1e-4;
+
 struct NetworkFacts {
     NetworkKind kind = kind_of<DrunetShape>();
     int64_t alignment = 1;         // windows begin at multiples of this

@@ -6,6 +6,11 @@
 
 namespace pb::network {
 
+// Named by the interface of engines; what they are is not installed.
+class BandSchedule;   // network/parts/band_schedule.hpp
+class ExchangedSlab;  // network/parts/exchanged_slab.hpp
+class WindowCrop;     // network/parts/window_crop.hpp
+
 struct Fusing {
     bool relu = true;            // ReLU(convolution)
     bool sum = true;             // convolution + a map

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "patchbench/base/shape.hpp"
-#include "patchbench/base/shard.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,9 +2,10 @@
 
 #include "app/brought_networks.hpp"
 #include "app/options.hpp"
-#include "base/noise_level.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
+
+#include "patchbench/network/network_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ constexpr SettingOption kSettingOptions[] = {
     {"--weights", "weights", "; seed:<n> only with --allow-untrained"},
     {"--device", "device"},
     {"--engine", "engine", "; timed is for studies"},
-    {"--trained-sigma", "trained_sigma", "", {kSmallestSigma, 1}},
+    {"--trained-sigma", "trained_sigma", "", {network::kSmallestSigma, 1}},
     {"--range", "image.range", "; --range=-300:4700 where LO is negative. --sigma is then in the samples' units"},
     {"--nodata", "image.nodata", "; --nodata=-9999 where it is negative"},
     {"--raw", "image.raw"},

@@ -2,13 +2,14 @@
 
 #include "app/denoise/band_output.hpp"
 #include "app/denoise/noise_level.hpp"
-#include "base/noise_level.hpp"
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "config/text.hpp"
 #include "plan/plan.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/image_source.hpp"
+
+#include "patchbench/network/network_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -210,7 +211,7 @@ double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource&
                            const std::string& note) const {
     if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range());
     if (image.noise_sigma > 0) return image.noise_sigma;
-    return group_.ranks.is_root() ? std::max(kSmallestSigma, estimate_sigma(image, source, note)) : 0;
+    return group_.ranks.is_root() ? std::max(network::kSmallestSigma, estimate_sigma(image, source, note)) : 0;
 }
 
 /// Adds the estimated noise to the note when it was not used and the user gave no number.

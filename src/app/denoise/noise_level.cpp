@@ -1,10 +1,10 @@
 #include "app/denoise/noise_level.hpp"
 
-#include "base/noise_level.hpp"
 #include "config/text.hpp"
 #include "image/quality.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ NoiseLevel parse_sigma(const std::string& text, bool has_range) {
     const bool in_units = has_range && text.find('/') == std::string::npos;
     double level = -1;
     const bool is_number = config::reads_as(text, level);
-    if (is_number && (in_units ? level > 0 : level >= kSmallestSigma && level <= 1)) return {level, in_units};
+    if (is_number && (in_units ? level > 0 : level >= network::kSmallestSigma && level <= 1)) return {level, in_units};
     throw UsageError(fmt::format(
         "--sigma {}: must be a noise level {}", text,
         in_units    ? "in the samples' units, as --range is, or auto"
@@ -28,7 +28,7 @@ NoiseLevel parse_sigma(const std::string& text, bool has_range) {
 double sigma_of(const NoiseLevel& level, const image::SampleRange& range) {
     if (!level.in_units) return level.value;
     const double sigma = level.value / range.width();
-    if (sigma >= kSmallestSigma && sigma <= 1) return sigma;
+    if (sigma >= network::kSmallestSigma && sigma <= 1) return sigma;
     throw UsageError(fmt::format(
         "--sigma {:g}: with --range it is in the samples' units, where {} makes it {:.3g}; must be 0.0001 to 1 of the "
         "range",

@@ -7,7 +7,6 @@
 #include "app/terminal.hpp"
 #include "app/tune/tune.hpp"
 #include "base/atomic_file.hpp"
-#include "base/noise_level.hpp"
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "base/user_paths.hpp"
@@ -17,6 +16,8 @@
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
+
+#include "patchbench/network/network_facts.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -175,7 +176,7 @@ void add_tune_options(CLI::App& command, TuneArguments& a) {
           std::pair{"--raw", "image.raw"}, std::pair{"--memory-limit-mib", "memory_limit_mib"}})
         add_setting(command, option, key, a.settings);
     add_setting(command, "--sigma", "image.noise_sigma", a.settings,
-                "; the image is taken for clean: PSNR is that against it", {kSmallestSigma, 1});
+                "; the image is taken for clean: PSNR is that against it", {network::kSmallestSigma, 1});
     add_number<double>(command, "--max-psnr-loss", a.limits.max_psnr_loss_db, {0, 100}, "dB",
                        "loss of PSNR against the whole crop in fp32 that is allowed (default: 0.05)");
     add_number<double>(command, "--max-time", a.max_time_s, {1, config::kMaxSeconds}, "s",

@@ -7,8 +7,12 @@
 #include "engine/checkpoint/byte_reader.hpp"
 #include "engine/checkpoint/element_type.hpp"
 
+#include "patchbench/engine/state_dict.hpp"
+
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -82,5 +86,19 @@ struct PickleHeap {
 /// Reads one pickle up to and including its STOP; makes its values in `heap`. Throws UsageError with the byte offset
 /// where the pickle is damaged or names something that no state dict needs. In pickle_machine.cpp.
 [[nodiscard]] PickleValue run_pickle(ByteReader& reader, PickleHeap& heap);
+
+struct PickledFile {
+    std::string name;    // for messages
+    uint64_t bytes = 0;  // size of the file: limit for all tensors together
+    const PickleHeap& heap;
+    /// Returns the bytes of a storage, which must stay valid; they may be fewer or more than announced. Called once for
+    /// each key.
+    std::function<Bytes(const PickledStorage&)> read_storage;
+};
+
+/// The tensors of a pickle: finds the state dict in what training scripts save (dicts in dicts, beside the optimizer,
+/// the epoch and so on), checks every view against its storage and copies it. Throws UsageError that names the tensor
+/// and what is wrong with it. In pickled_state_dict.cpp.
+[[nodiscard]] Checkpoint to_tensors(const PickledFile& file, const PickleValue& root);
 
 }  // namespace pb::engine

@@ -1,7 +1,6 @@
-#include "engine/checkpoint/pickled_state_dict.hpp"
-
 #include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/pickle_value.hpp"
 
 #include "patchbench/base/error.hpp"
 

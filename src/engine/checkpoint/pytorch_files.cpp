@@ -1,7 +1,6 @@
 #include "base/handle.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 #include "engine/checkpoint/pickle_value.hpp"
-#include "engine/checkpoint/pickled_state_dict.hpp"
 #include "engine/checkpoint/readers.hpp"
 #include "engine/network_file.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "network/native_layout.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <cstdint>
 #include <vector>

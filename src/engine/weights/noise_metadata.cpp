@@ -1,10 +1,10 @@
 #include "engine/weights/noise_metadata.hpp"
 
-#include "base/noise_level.hpp"
 #include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ constexpr std::string_view kTo = " to ";
 
 double parse_trained_sigma(const std::string& text, const std::string& where) {
     double sigma = 0;
-    if (!read_number(text, sigma) || !(sigma >= kSmallestSigma && sigma <= 1))
+    if (!read_number(text, sigma) || !(sigma >= network::kSmallestSigma && sigma <= 1))
         throw UsageError(where + ": " + shown(text) +
                          " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
     return sigma;

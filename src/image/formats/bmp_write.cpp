@@ -3,7 +3,7 @@
 #include "image/formats/bmp.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
-#include "image/formats/resolution.hpp"
+#include "image/formats/metadata.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,6 @@
 #include "image/formats/decoded_file.hpp"
-#include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
-#include "image/formats/resolution.hpp"
+#include "image/formats/metadata.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,6 +1,5 @@
-#include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
-#include "image/formats/resolution.hpp"
+#include "image/formats/metadata.hpp"
 #include "image/tiff/tags.hpp"
 
 #include <algorithm>

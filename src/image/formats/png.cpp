@@ -1,9 +1,8 @@
 #include "image/formats/png.hpp"
 
 #include "image/formats/decoded_file.hpp"
-#include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
-#include "image/formats/resolution.hpp"
+#include "image/formats/metadata.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,7 @@
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
+#include "image/formats/metadata.hpp"
 #include "image/formats/png.hpp"
-#include "image/formats/resolution.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,8 +1,8 @@
 #include "base/handle.hpp"
 #include "image/formats/decoded_file.hpp"
-#include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
+#include "image/formats/metadata.hpp"
 
 #include "patchbench/base/error.hpp"
 

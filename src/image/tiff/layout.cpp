@@ -1,6 +1,6 @@
 #include "image/tiff/layout.hpp"
 
-#include "image/formats/exif.hpp"
+#include "image/formats/metadata.hpp"
 #include "image/tiff/tags.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "image/tiff/write.hpp"
 
-#include "image/formats/exif.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
+#include "image/formats/metadata.hpp"
 #include "image/tiff/handle.hpp"
 #include "image/tiff/tags.hpp"
 

@@ -19,7 +19,7 @@ struct WidePoint : StudyPoint {
 };
 
 JumpCause cause_of(const WidePoint& before, const WidePoint& after, const MemoryJump& jump) {
-    if (record::path_of(before.trace->point) == record::path_of(after.trace->point)) return JumpCause::not_path;
+    if (plan::path_of(before.trace->point) == plan::path_of(after.trace->point)) return JumpCause::not_path;
     const bool same_way = jump.pixels_ratio && (jump.peak_ratio > 1) == (*jump.pixels_ratio > 1);
     return same_way ? JumpCause::path : JumpCause::not_pixels;
 }

@@ -1,7 +1,7 @@
 // The period of a network's grid, found by shifting windows.
 #include "network/card/card_trials.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "network/card/card_trials.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <fmt/format.h>
 

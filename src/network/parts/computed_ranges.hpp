@@ -5,7 +5,7 @@
 
 #include "network/native_layout.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 namespace pb::network {
 

@@ -8,6 +8,7 @@
 #include "measure/verdict.hpp"
 #include "record/json.hpp"
 #include "record/point.hpp"
+#include "report/results/results_file.hpp"
 
 #include <string>
 
@@ -30,5 +31,13 @@ void add_findings(const measure::StudySummary& study, record::Json& line);
 [[nodiscard]] std::string line_of(const record::Json& value);
 /// The same, indented, as files of JSON have it.
 [[nodiscard]] std::string json_text(const record::Json& value);
+
+// The way back (recorded_values.cpp). Each function throws UsageError with the place in the JSON when that differs from
+// what the functions above write.
+
+[[nodiscard]] record::Environment environment_from(const record::JsonField& json);
+[[nodiscard]] measure::Verdict verdict_from(const record::JsonField& line);
+/// Sets everything except `session`, `line` and `json`.
+[[nodiscard]] RecordedPoint point_from(const record::JsonField& line);
 
 }  // namespace pb::report

@@ -1,10 +1,9 @@
-#include "report/results/recorded_values.hpp"
-
 #include "config/settings_access.hpp"
 #include "measure/summary_fields.hpp"
 #include "network/graph_text.hpp"
 #include "record/json_reader.hpp"
 #include "report/metrics.hpp"
+#include "report/results/json_values.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "report/results/results_file.hpp"
 
 #include "base/user_paths.hpp"
+#include "report/results/json_values.hpp"
 #include "report/results/jsonl_writer.hpp"
-#include "report/results/recorded_values.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -4,7 +4,7 @@
 #include "comm/shared/shared_counter.hpp"
 #include "run/progress.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,11 +1,12 @@
 #include "run/point/settle.hpp"
 
-#include "base/noise_level.hpp"
 #include "base/text.hpp"
 #include "image/quality.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
+
+#include "patchbench/network/network_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -144,7 +145,7 @@ constexpr double kSceneCaution = 0.25;
 double rounded_up(double sigma) {
     constexpr double kStep = 0.8;
     double level = 1;
-    while (level * kStep >= sigma && level * kStep >= kSmallestSigma) level *= kStep;
+    while (level * kStep >= sigma && level * kStep >= network::kSmallestSigma) level *= kStep;
     return level;
 }
 

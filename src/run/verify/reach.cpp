@@ -3,7 +3,7 @@
 #include "config/text.hpp"
 #include "plan/slabs.hpp"
 
-#include "patchbench/base/shard.hpp"
+#include "patchbench/base/shape.hpp"
 
 #include <fmt/format.h>
 
