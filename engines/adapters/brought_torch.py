@@ -29,7 +29,10 @@ def run_module_file(file):
     spec.loader.exec_module(module)
     if not hasattr(module, "make_network"):
         raise AttributeError(f"{file.name} has no function make_network() that gives a torch.nn.Module")
-    return module.make_network().eval()
+    network = module.make_network()
+    if not isinstance(network, torch.nn.Module):
+        raise TypeError(f"make_network() of {file.name} gave a {type(network).__name__}: give a torch.nn.Module")
+    return network.eval()
 
 
 def as_exported(tensor):

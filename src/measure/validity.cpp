@@ -77,6 +77,18 @@ void rate_measurement(const record::PointTrace& trace, Summary& summary) {
     if (const auto reason = throttling_of(trace)) worsen(summary, Validity::invalid, *reason);
 }
 
+/// The processors went to others: what was timed is their work. Devices do not depend on it, and simulated times are no
+/// times of processors.
+void rate_crowding(const record::PointTrace& trace, Summary& summary) {
+    constexpr double kMostCrowding = 10;
+    const bool is_timed_by_processors = trace.point.device == DeviceKind::cpu && !plan::is_simulated(trace.point);
+    if (!summary.pipeline_s || !is_timed_by_processors || record::crowding_of(trace.ranks) < kMostCrowding) return;
+    worsen(
+        summary, Validity::invalid,
+        "other processes had more than ten times the CPU time of the ranks (see 'not measured alone'); measure again "
+        "on a quiet machine");
+}
+
 std::string signed_percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
 
 /// Notes the discarded measurements, and the cause of drift that the kernels report for the one that was kept.
@@ -180,6 +192,7 @@ void rate_validity(const record::PointTrace& trace, Summary& summary) {
     rate_verification(trace, summary);
     rate_measurement(trace, summary);
     rate_trend(trace, summary);
+    rate_crowding(trace, summary);
     take_notes(trace, summary);
 }
 

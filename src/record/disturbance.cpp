@@ -50,13 +50,16 @@ bool counts(double counted_s, double observed_s, double least_share) {
     return counted_s >= std::max(least_share * observed_s, kSecondsWorthNaming);
 }
 
+/// CPU time of the host's other processes.
+double processes_cpu_s(const HostCounts& host) { return *(*host.first)[Meter::host_cpu_s] - host.own_cpu_s; }
+
 /// What others took of the host's cores.
 void add_foreign_work(const HostCounts& host, double observed_s, std::string& words) {
     const double steal_s = (*host.first)[Meter::steal_s].value_or(0);
     if (counts(steal_s, observed_s, kCoresWorthNaming))
         add_item(words,
                  fmt::format("the hypervisor gave {:.1f} of its cores to others (steal time)", steal_s / observed_s));
-    const double others_s = *(*host.first)[Meter::host_cpu_s] - host.own_cpu_s;
+    const double others_s = processes_cpu_s(host);
     if (host.all_own_known && counts(others_s, observed_s, kCoresWorthNaming))
         add_item(words, fmt::format("other processes used {:.1f} cores", others_s / observed_s));
 }
@@ -93,5 +96,20 @@ std::string disturbance_of(std::span<const RankTrace> ranks) {
 }
 
 std::string foreign_work_of(std::span<const RankTrace> ranks) { return join_hosts(ranks, add_foreign_work); }
+
+double crowding_of(std::span<const RankTrace> ranks) {
+    constexpr double kLeastSeconds = 1, kLeastPressure = 0.5;
+    double most = 0;
+    for (const auto& [name, host] : by_host(ranks)) {
+        if (host.first == nullptr || !host.all_own_known || host.own_cpu_s <= 0) continue;
+        const TelemetryRecord& record = *host.first;
+        const double observed_s = record[Meter::observed_s].value_or(0);
+        const double pressure_s = record[Meter::cpu_pressure_s].value_or(0);
+        if (observed_s < kLeastSeconds || pressure_s < kLeastPressure * observed_s) continue;
+        const double others_s = processes_cpu_s(host) + record[Meter::steal_s].value_or(0);
+        most = std::max(most, others_s / host.own_cpu_s);
+    }
+    return most;
+}
 
 }  // namespace pb::record

@@ -164,6 +164,20 @@ void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
             return remarks.push_back(fmt::format("{} was not measured alone: {}", side.name, foreign));
 }
 
+/// Whether others had more of the processors than the ranks of a launch: then times say nothing of what was run.
+bool is_crowded(const Side& side) {
+    return std::ranges::any_of(side.launches, [](const RecordedPoint* point) {
+        const bool is_cpu = point->trace.point.device == DeviceKind::cpu && !point->summary.simulated;
+        return has_figures(*point) && is_cpu && record::crowding_of(point->trace.ranks) >= 1;
+    });
+}
+
+void doubt_crowded(const Side& side, measure::Comparison& comparison) {
+    comparison.change = measure::Change::unsure;
+    comparison.reason = fmt::format(
+        "others had more of the processors than the ranks of {}: measure it again on a quiet machine", side.name);
+}
+
 void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
     for (const auto& [key, was, is] : differences(protocol_of(before), protocol_of(after)))
         remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is));
@@ -193,7 +207,10 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
         point.invalid |= std::ranges::any_of(side->launches, is_invalid);
     }
     if (point.comparison && point.comparison->change != measure::Change::same)
-        for (const Side* side : {&match.before, &match.after}) add_foreign_work(*side, point.remarks);
+        for (const Side* side : {&match.before, &match.after}) {
+            add_foreign_work(*side, point.remarks);
+            if (is_crowded(*side)) doubt_crowded(*side, *point.comparison);
+        }
     if (!match.before.launches.empty() && !match.after.launches.empty())
         add_protocol_remarks(*match.before.launches.front(), *match.after.launches.front(), point.remarks);
     return point;

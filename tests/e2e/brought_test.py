@@ -226,6 +226,17 @@ class BroughtTest(program.ProgramTest):
         result = program.run('run', study, '--out', self.folder / 'out')
         self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
 
+    def test_images_after_a_wrong_one_are_verified(self):
+        model = self.write('dilated.onnx', self.file('dilated').read_bytes())
+        self.write('dilated.onnx.card.yaml', 'channels: 3\nradius: 1\nhalo: 1\n')
+        (self.folder / 'in').mkdir()
+        for i in range(3):
+            self.write(f'in/{i}.png', program.png(90, 80, value=lambda x, y, c, i=i: (x * (7 + y * 31) + y * 13 + c * 57 + i) % 256))
+        result = program.run('denoise', self.folder / 'in', f'{self.folder}/out/', '--network', model, '--engine', 'onnxruntime',
+                             '--device', 'cpu', '--patch', 24, '--halo', 'exact', '--sigma', 0.1, timeout=300)
+        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+        self.assertEqual(list(self.folder.glob('out/*')), [], result.stdout)
+
     def test_denoise_writes_an_image_and_a_saved_card_is_read(self):
         model = self.folder / 'model.onnx'
         model.write_bytes(self.file('attention').read_bytes())

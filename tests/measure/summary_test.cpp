@@ -247,6 +247,30 @@ record::PointTrace trace_of(const std::vector<double>& wall_s) {
     return trace;
 }
 
+TEST(Summary, RanksWithoutProcessorsAreNoMeasurement) {
+    record::PointTrace trace = three_rank_trace();
+    trace.point.device = DeviceKind::cpu;
+    for (auto& rank : trace.ranks) {
+        rank.host = "node1";
+        rank.telemetry = {};
+        rank.telemetry[Meter::own_cpu_s] = 0.5;
+    }
+    TelemetryRecord& host = trace.ranks[1].telemetry;
+    host[Meter::observed_s] = host[Meter::cpu_pressure_s] = 10;
+    host[Meter::host_cpu_s] = 1.5 + 14.9;
+    EXPECT_EQ(summarise(trace).validity, Validity::valid);
+    host[Meter::host_cpu_s] = 1.5 + 15;
+    EXPECT_EQ(summarise(trace).validity, Validity::invalid);
+    EXPECT_THAT(summarise(trace).reasons, Contains(HasSubstr("ten times the CPU time of the ranks")));
+    EXPECT_THAT(summarise(trace).notes,
+                Contains(HasSubstr("not measured alone: node1: other processes used 1.5 cores")));
+    trace.point.device = DeviceKind::cuda;
+    EXPECT_EQ(summarise(trace).validity, Validity::valid);
+    trace.point.device = DeviceKind::cpu;
+    trace.point.settings.engine = EngineKind::timed;
+    EXPECT_EQ(summarise(trace).validity, Validity::valid);
+}
+
 TEST(Summary, ADriftIsNoFigureAndSaysWhatToDo) {
     const std::vector<double> rising{1.0, 1.02, 1.04, 1.06, 1.08, 1.10, 1.12, 1.14, 1.16};
     const Summary drifting = summarise(trace_of(rising));

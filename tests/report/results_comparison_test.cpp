@@ -59,6 +59,26 @@ TEST(ResultsComparison, TheEnvironmentInWhichAStudyWentOnIsNamed) {
                 testing::ElementsAre("git_sha: 0123abcd -> feedbeef"));
 }
 
+TEST(ResultsComparison, ACrowdedLaunchShowsNoDifference) {
+    record::PointTrace slow = sample_point(1, 16, 1, 100);
+    TelemetryRecord& counts = slow.ranks[0].telemetry;
+    counts[Meter::observed_s] = 10;
+    counts[Meter::cpu_pressure_s] = 9;
+    counts[Meter::own_cpu_s] = 5;
+    counts[Meter::host_cpu_s] = 9.9;
+    record::PointTrace fast = sample_point(1, 8, 1, 100);
+    const auto compared = [&] {
+        return compare_results({results_of({slow})}, {results_of({fast})}).points.at(0).comparison.value();
+    };
+    const auto change = [&] { return compared().change; };
+    EXPECT_EQ(change(), measure::Change::faster);
+    counts[Meter::host_cpu_s] = 10;
+    EXPECT_EQ(change(), measure::Change::unsure);
+    EXPECT_THAT(compared().reason, testing::HasSubstr("than the ranks of OLD"));
+    slow.point.device = fast.point.device = DeviceKind::cuda;
+    EXPECT_EQ(change(), measure::Change::faster);
+}
+
 TEST(ResultsComparison, AnotherCardOfTheNetworkIsNamed) {
     record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
     for (auto* point : {&before, &after})

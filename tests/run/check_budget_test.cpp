@@ -32,6 +32,15 @@ TEST(CheckBudget, TheFirstWindowsOfEachExtentAreChecked) {
     EXPECT_EQ(budget.decide(100, 10), CheckDepth::outputs);
 }
 
+TEST(CheckBudget, AllImagesAfterAWrongOneAreChecked) {
+    CheckBudget budget(0);
+    EXPECT_EQ(budget.decide(100, 10), CheckDepth::windows);
+    EXPECT_EQ(budget.decide(100, 10), CheckDepth::outputs);
+    budget.distrust();
+    EXPECT_EQ(budget.decide(100, 10), CheckDepth::windows);
+    EXPECT_EQ(budget.decide(100, 10), CheckDepth::windows);
+}
+
 TEST(CheckBudget, TheChecksAreSpreadAndKeepToTheirShare) {
     const std::vector<int> images = checked(CheckBudget(0.05), 100, 10, 10);
     EXPECT_EQ(images, (std::vector{0, 39, 59, 79, 99}));

@@ -99,9 +99,11 @@ class Pairing {
     const network::Graph graph = network::graph_of(*nearest);
     Pairing pairing(graph, found);
     pairing.run();
-    throw UsageError(fmt::format("{}: no network that is known here ({}). It resembles {} ({}), but has {}", source,
-                                 names_of<network::NetworkKind>(", "), name_of(network::kind_of(*nearest)),
-                                 network::to_text(*nearest), pairing.difference()));
+    throw UsageError(
+        fmt::format("{}: no network that is known here ({}). It resembles {} ({}), but has {}. As a network of its own "
+                    "it runs by --network {}",
+                    source, names_of<network::NetworkKind>(", "), name_of(network::kind_of(*nearest)),
+                    network::to_text(*nearest), pairing.difference(), source));
 }
 
 /// `message` without the file's name in front of it.

@@ -75,9 +75,10 @@ void check_values(const StateDict& tensors, const std::string& source) {
 
 void check_match(const Match& match, const StateDict& tensors, const std::string& source) {
     if (!match.is_likely())
-        throw UsageError(fmt::format("{}: weights of no network that is known here ({}); its {} tensors are {}", source,
-                                     names_of<network::NetworkKind>(", "), tensors.size(),
-                                     first_names(keys_of(tensors))));
+        throw UsageError(
+            fmt::format("{}: weights of no network that is known here ({}); its {} tensors are {}. Another network "
+                        "comes as a file of its own: --network FILE, docs/networks.md",
+                        source, names_of<network::NetworkKind>(", "), tensors.size(), first_names(keys_of(tensors))));
     const std::string found = differences(match, tensors);
     if (!found.empty())
         throw UsageError(source + ": looks like " + match.layout.name + ", but does not fit" + found +

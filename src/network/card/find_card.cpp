@@ -53,8 +53,9 @@ int64_t find_alignment(CardTrials& trials, int64_t base) {
             trials.accepts({base, base + step}))
             return step;
     throw UsageError(fmt::format(
-        "takes windows of {0} x {0} px, but none that are up to {1} px larger: export it with dynamic height and width",
-        base, kLargestAlignment));
+        "takes windows of {0} x {0} px, but none that are up to {1} px larger along one axis and along both: export it "
+        "with dynamic height and width; the last one was refused: {2}",
+        base, kLargestAlignment, trials.last_refusal()));
 }
 
 void look_at_sigma(CardTrials& trials, int64_t base) {

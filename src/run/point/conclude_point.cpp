@@ -178,6 +178,8 @@ void Runner::Impl::conclude(Team& team, const PreparedPoint& point, const PointF
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
     check(team, point, source, trace, depth);
+    const bool is_wrong = trace.verification.outcome == record::Verification::Outcome::failed;
+    if (check_budget && team.ranks.sum(is_wrong ? 1 : 0) > 0) check_budget->distrust();
     require_same_network(team, trace.point, *point.network, source.channels());
     begin(Activity::writing);
     if (has_network || point.share->streamed() != nullptr) save(team, *point.share, source, files, trace);

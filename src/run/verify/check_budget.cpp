@@ -32,7 +32,8 @@ double cropped_pixels(const network::Graph& graph, Extent seen, Extent part) {
 CheckDepth CheckBudget::decide(double pass_px, double check_px, const std::optional<Extent>& window) {
     pass_px_ += pass_px;
     const bool is_new = window && windows_.emplace(window->h, window->w).second;
-    if (!is_new && check_px_ > 0 && check_px_ + check_px > share_ * pass_px_) return CheckDepth::outputs;
+    if (!is_distrusted_ && !is_new && check_px_ > 0 && check_px_ + check_px > share_ * pass_px_)
+        return CheckDepth::outputs;
     check_px_ += check_px;
     return CheckDepth::windows;
 }

@@ -27,8 +27,12 @@ class CheckBudget {
     /// `window` is given: those of a network whose layers are not known.
     [[nodiscard]] CheckDepth decide(double pass_px, double check_px, const std::optional<Extent>& window = {});
 
+    /// An image was wrong: all that follow are checked.
+    void distrust() { is_distrusted_ = true; }
+
   private:
     double share_;
+    bool is_distrusted_ = false;
     std::set<std::pair<int64_t, int64_t>> windows_;  // height and width
     double pass_px_ = 0, check_px_ = 0;              // so far
 };
