@@ -223,6 +223,8 @@ TEST(Comparison, OneLaunchASideSaysNothingOfOthersThreeDo) {
     const auto several = compare_times(launches_of(3, 0.04, 1), launches_of(3, 0.04, 1.01));
     EXPECT_EQ(several.change, Change::unsure);
     EXPECT_FALSE(several.these_launches_only);
+    EXPECT_FALSE(compare_times({launches_of(3, 0.04, 1)[0]}, launches_of(3, 0.04, 1.01)).these_launches_only);
+    EXPECT_FALSE(compare_times(launches_of(3, 0.04, 1), {launches_of(3, 0.04, 1.01)[0]}).these_launches_only);
     EXPECT_NEAR(several.launch_spread.value(), 0.04, 0.001);
     EXPECT_EQ(compare_times(launches_of(3, 0.004, 1), launches_of(3, 0.004, 1.1)).change, Change::slower);
 }

@@ -133,6 +133,19 @@ TEST(Carried, AreCopiedToFixedMemoryWhereStepsAreReplayed) {
     EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Contains("cuda_graph has no effect on exchanged rows"));
 }
 
+TEST(Carried, NothingIsReplayedOnTheCpu) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    const int64_t bytes = band_bytes(point_of(settings)).maps;
+    settings.cuda_graph = true;
+    settings.fusion = FusionKind::on;
+    const Point point = point_of(settings);
+    EXPECT_EQ(band_bytes(point).maps, bytes);
+    EXPECT_THAT(point.notes, Contains("cuda_graph has no effect on the CPU"));
+    EXPECT_THAT(point.notes, Contains(HasSubstr("fusion has no effect on the CPU")));
+    EXPECT_THAT(point.notes, Not(Contains(HasSubstr("no effect on carried"))));
+}
+
 TEST(Exchanged, OfTorchAreOnCudaInEveryPrecision) {
     config::PointSettings settings = carried_point();
     settings.engine = EngineKind::torch;
