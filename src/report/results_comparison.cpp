@@ -164,18 +164,19 @@ void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
             return remarks.push_back(fmt::format("{} was not measured alone: {}", side.name, foreign));
 }
 
-/// Whether others had more of the processors than the ranks of a launch: then times say nothing of what was run.
+/// Whether others had far more of the processors than the ranks of a launch: then times say nothing of what was run.
 bool is_crowded(const Side& side) {
+    constexpr double kMostCrowding = 2;
     return std::ranges::any_of(side.launches, [](const RecordedPoint* point) {
         const bool is_cpu = point->trace.point.device == DeviceKind::cpu && !point->summary.simulated;
-        return has_figures(*point) && is_cpu && record::crowding_of(point->trace.ranks) >= 1;
+        return has_figures(*point) && is_cpu && record::crowding_of(point->trace.ranks) >= kMostCrowding;
     });
 }
 
 void doubt_crowded(const Side& side, measure::Comparison& comparison) {
     comparison.change = measure::Change::unsure;
     comparison.reason = fmt::format(
-        "others had more of the processors than the ranks of {}: measure it again on a quiet machine", side.name);
+        "others had more than twice the CPU time of the ranks of {}: measure it again on a quiet machine", side.name);
 }
 
 void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {

@@ -257,16 +257,24 @@ TEST(Summary, RanksWithoutProcessorsAreNoMeasurement) {
     }
     TelemetryRecord& host = trace.ranks[1].telemetry;
     host[Meter::observed_s] = host[Meter::cpu_pressure_s] = 10;
-    host[Meter::host_cpu_s] = 1.5 + 14.9;
+    host[Meter::host_cpu_s] = 1.5 + 29.9;
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
-    host[Meter::host_cpu_s] = 1.5 + 15;
+    host[Meter::host_cpu_s] = 1.5 + 30;
     EXPECT_EQ(summarise(trace).validity, Validity::invalid);
-    EXPECT_THAT(summarise(trace).reasons, Contains(HasSubstr("ten times the CPU time of the ranks")));
+    EXPECT_THAT(summarise(trace).reasons, Contains(HasSubstr("twenty times the CPU time of the ranks")));
     EXPECT_THAT(summarise(trace).notes,
-                Contains(HasSubstr("not measured alone: node1: other processes used 1.5 cores")));
+                Contains(HasSubstr("not measured alone: node1: other processes used 3.0 cores")));
     trace.point.device = DeviceKind::cuda;
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
     trace.point.device = DeviceKind::cpu;
+    record::PointTrace job = trace_of({1.0});
+    job.point.device = DeviceKind::cpu;
+    for (size_t i = 0; i < job.ranks.size(); ++i) {
+        job.ranks[i].host = "node1";
+        job.ranks[i].telemetry = trace.ranks[i].telemetry;
+    }
+    EXPECT_GE(record::crowding_of(job.ranks), 20);
+    EXPECT_EQ(summarise(job).validity, Validity::valid) << "of denoise";
     trace.point.settings.engine = EngineKind::timed;
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
 }
