@@ -86,8 +86,7 @@ void rate_crowding(const record::PointTrace& trace, Summary& summary) {
     if (record::crowding_of(trace.ranks) < kMostCrowding) return;
     worsen(summary, Validity::invalid,
            "other processes had more than twenty times the CPU time of the ranks (see 'not measured alone'); measure "
-           "again "
-           "on a quiet machine");
+           "again on a quiet machine");
 }
 
 std::string signed_percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }

@@ -107,9 +107,9 @@ def spread(faults, jobs):
     return [fault for first in range(stride) for fault in faults[first::stride]]
 
 
-def check_tests(faults, names):
+def check_tests(faults, trials):
     for fault in faults:
-        if not any(re.fullmatch(fault.tests, name) for name in names):
+        if not trials.names_for(fault.tests):
             raise Refused(f"{fault.id}: no test is called '{fault.tests}'")
 
 
@@ -118,7 +118,7 @@ def measure(faults, all_faults, root, jobs):
     tree = make_tree(root, faults)
     build(tree, ["help"], quiet=True)  # configures: what tests there are is known then
     tests = list_tests(tree)
-    check_tests(all_faults, tests)
+    check_tests(all_faults, Trials(tests))
     chosen = [test for name, test in tests.items() if any(re.fullmatch(fault.tests, name) for fault in faults)]
     chosen += [tests[setup] for test in chosen for setup in Trials(tests).setups_of(test["name"])]
     build(tree, targets_of(chosen, tree))
