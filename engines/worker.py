@@ -190,7 +190,8 @@ def start(arguments):
     options |= {"brought": True} if arguments.model else {}
     options |= {"sigma_input": True} if arguments.sigma_input else {}
     engine = adapter.load(arguments.model or f"/proc/self/fd/{MODEL}", options)
-    ready = [str(os.getpid()), layout, versions_of(getattr(adapter, "PACKAGES", ())), copies_of(adapter, arguments.engine)]
+    ready = [str(os.getpid()), layout, versions_of(getattr(adapter, "PACKAGES", ())),
+             copies_of(adapter, arguments.engine), getattr(adapter, "NETWORK_SHA256", "")]
     if arguments.limit > 0:
         limit_memory(arguments.limit)
     return adapter, engine, Windows(layout), "\n".join(ready)

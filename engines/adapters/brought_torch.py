@@ -1,6 +1,7 @@
 """Networks that users bring as code for PyTorch: TorchScript (.pt), packages of torch.export or AOTInductor (.pt2) and
 Python files (.py) whose function `make_network()` gives a torch.nn.Module. They are code, and run as the user."""
 
+import hashlib
 import importlib.util
 import os
 import pathlib
@@ -90,10 +91,25 @@ def open_network(model):
     return open_package(file) if file.suffix == ".pt2" else run_module_file(file)
 
 
-def caller_of(model, takes_level):
-    """A function of an NCHW tensor whose last channel is the noise level where the network takes one as its second
-    input: one number a window."""
-    network = open_network(model)
-    if not takes_level:
-        return network
+def is_plain(value):
+    """Whether it is a tensor with values that are one block of memory."""
+    return (isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized
+            and not torch.nn.parameter.is_lazy(value))
+
+
+def digest_of(network):
+    """sha256 of the values of a module, which a Python file may take from anywhere; empty for a package."""
+    if not isinstance(network, torch.nn.Module):
+        return ""
+    digest = hashlib.sha256()
+    for name, value in sorted(network.state_dict().items()):
+        if is_plain(value):
+            digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+            digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def with_level(network):
+    """A function of an NCHW tensor whose last channel is the noise level that the network takes as its second input:
+    one number a window."""
     return lambda x: network(x[:, :-1].contiguous(), x[:, -1, 0, 0].contiguous())

@@ -15,6 +15,7 @@ DTYPES = ("fp32", "tf32", "bf16")
 DEVICES = ("cpu", "cuda")
 COPIES = "the output once"
 ARITHMETIC = ""
+NETWORK_SHA256 = ""
 
 OPERATIONS = {
     "Conv": lambda x, weight, bias=None, **a: functional.conv2d(x, weight, bias, a["strides"], a["pads"][:2]),
@@ -80,7 +81,7 @@ def load(model, options):
     device = device_of(options)
     is_nhwc = options["layout"] == "NHWC"
     is_bf16 = options["dtype"] == "bf16"
-    global ARITHMETIC
+    global ARITHMETIC, NETWORK_SHA256
     ARITHMETIC = arithmetic() if is_bf16 else ""
     without_gradients = torch.inference_mode
     if model.endswith(brought_torch.ENDINGS):
@@ -88,7 +89,9 @@ def load(model, options):
             raise ValueError("networks of code compute as they are written; choose dtype: fp32")
         if device.type != "cpu":
             raise ValueError("networks of code run on the CPU here; choose device: cpu, or engine: torch")
-        run = brought_torch.caller_of(model, "sigma_input" in options)
+        network = brought_torch.open_network(model)
+        NETWORK_SHA256 = brought_torch.digest_of(network)
+        run = brought_torch.with_level(network) if "sigma_input" in options else network
         without_gradients = torch.no_grad  # it may take gradients itself
     else:
         run = interpreter_of(model, is_nhwc, torch.bfloat16 if is_bf16 else torch.float32, device)

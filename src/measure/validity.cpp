@@ -81,9 +81,7 @@ void rate_measurement(const record::PointTrace& trace, Summary& summary) {
 /// times of processors, and a single pass, as that of `denoise`, is a job and no measurement.
 void rate_crowding(const record::PointTrace& trace, Summary& summary) {
     constexpr double kMostCrowding = 20;
-    const bool is_timed_by_processors = trace.point.device == DeviceKind::cpu && !plan::is_simulated(trace.point);
-    if (!summary.pipeline_s || trace.wall_s.size() < 2 || !is_timed_by_processors) return;
-    if (record::crowding_of(trace.ranks) < kMostCrowding) return;
+    if (!summary.pipeline_s || trace.wall_s.size() < 2 || record::crowding_of(trace) < kMostCrowding) return;
     worsen(summary, Validity::invalid,
            "other processes had more than twenty times the CPU time of the ranks (see 'not measured alone'); measure "
            "again on a quiet machine");

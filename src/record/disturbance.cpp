@@ -1,6 +1,6 @@
 // Says in words what else went on on the hosts while a point was timed: the functions of rank.hpp.
 #include "base/text.hpp"
-#include "record/rank.hpp"
+#include "record/point.hpp"
 
 #include <fmt/format.h>
 
@@ -97,10 +97,11 @@ std::string disturbance_of(std::span<const RankTrace> ranks) {
 
 std::string foreign_work_of(std::span<const RankTrace> ranks) { return join_hosts(ranks, add_foreign_work); }
 
-double crowding_of(std::span<const RankTrace> ranks) {
+double crowding_of(const PointTrace& trace) {
     constexpr double kLeastSeconds = 1, kLeastPressure = 0.5;
+    if (trace.point.device != DeviceKind::cpu || plan::is_simulated(trace.point)) return 0;
     double most = 0;
-    for (const auto& [name, host] : by_host(ranks)) {
+    for (const auto& [name, host] : by_host(trace.ranks)) {
         if (host.first == nullptr || !host.all_own_known || host.own_cpu_s <= 0) continue;
         const TelemetryRecord& record = *host.first;
         const double observed_s = record[Meter::observed_s].value_or(0);

@@ -156,6 +156,7 @@ struct PointTrace {
     std::optional<Profile> profile;           // only where the setting `profile` asks for it and the engine has layers
     std::string weights_source, weights_layout, weights_sha256;
     std::string engine_sha256;       // of the file of engine python; empty: it has none
+    std::string network_sha256;      // of the state_dict() of a network that is code; empty: it is none
     std::string image_sha256;        // digest of the file; empty for a scene
     DType sample_type = DType::f32;  // type of the samples that are copied between host and device
     std::string output_file;         // empty: no file
@@ -166,6 +167,12 @@ struct PointTrace {
     double input_pixels = 0;     // that are cut from the image; 0: an older file
     int64_t num_patches = 0;
 };
+
+/// CPU time that other processes and the hypervisor took on a host, as a multiple of that of the ranks on it; the
+/// largest over hosts. 0 where something waited for a core less than half of the time (then the ranks had what they
+/// asked for), in less than a second, where a count is not known, and where no CPU computes: on GPUs and simulated
+/// devices.
+[[nodiscard]] double crowding_of(const PointTrace& trace);
 
 /// Processed pixels by their arithmetic.
 [[nodiscard]] inline double computed_pixels(const PointTrace& trace) {
@@ -208,6 +215,8 @@ void fields(V& v, T& trace) {
         weights("sha256", sha256_text(trace.weights_sha256));
     });
     v("engine_sha256", later(trace.engine_sha256), "of the file of engine python; empty: it has none");
+    v("network_sha256", later(trace.network_sha256),
+      "of the state_dict() of a network that is code; empty: it is none");
     v("image_sha256", sha256_text(trace.image_sha256));
     v("measurements", derived([&] { return num_measurements(trace); }),
       "how often the point was measured; all samples are those of the last time");

@@ -142,11 +142,6 @@ struct RankTrace {
 /// The part of `disturbance_of` that only other processes and the hypervisor can cause: cores that they took.
 [[nodiscard]] std::string foreign_work_of(std::span<const RankTrace> ranks);
 
-/// CPU time that other processes and the hypervisor took on a host, as a multiple of that of the ranks on it; the
-/// largest over hosts. 0 where something waited for a core less than half of the time (then the ranks had what they
-/// asked for), in less than a second, and where a count is not known.
-[[nodiscard]] double crowding_of(std::span<const RankTrace> ranks);
-
 /// The fields under `samples` in the line of a point. Memory, telemetry and bounds are elsewhere in the line.
 template <class V, Like<RankTrace> R>
 void fields(V& v, R& rank) {

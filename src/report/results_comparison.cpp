@@ -168,8 +168,7 @@ void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
 bool is_crowded(const Side& side) {
     constexpr double kMostCrowding = 2;
     return std::ranges::any_of(side.launches, [](const RecordedPoint* point) {
-        const bool is_cpu = point->trace.point.device == DeviceKind::cpu && !point->summary.simulated;
-        return has_figures(*point) && is_cpu && record::crowding_of(point->trace.ranks) >= kMostCrowding;
+        return has_figures(*point) && record::crowding_of(point->trace) >= kMostCrowding;
     });
 }
 
@@ -182,9 +181,12 @@ void doubt_crowded(const Side& side, measure::Comparison& comparison) {
 void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
     for (const auto& [key, was, is] : differences(protocol_of(before), protocol_of(after)))
         remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is));
-    const std::string &old_engine = before.trace.engine_sha256, &new_engine = after.trace.engine_sha256;
-    if (!old_engine.empty() && !new_engine.empty() && old_engine != new_engine)  // older files do not say it
-        remarks.push_back(fmt::format("file of the engine differs: {:.12} -> {:.12}", old_engine, new_engine));
+    const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
+        if (!was.empty() && !is.empty() && was != is)  // older files do not say it
+            remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", what, was, is));
+    };
+    compare("file of the engine", before.trace.engine_sha256, after.trace.engine_sha256);
+    compare("state_dict() of the network", before.trace.network_sha256, after.trace.network_sha256);
     const std::string old_card = before.trace.point.settings.network.card_text();
     const std::string new_card = after.trace.point.settings.network.card_text();
     if (old_card != new_card)

@@ -183,6 +183,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     share.batches().report_to(listener);
     run_repetitions(team, teams.topology(), *pipeline, share, trace, denoiser.get());
     profile_layers(team, *pipeline, trace);
+    if (denoiser) trace.network_sha256 = denoiser->network_sha256();
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }
 

@@ -299,6 +299,23 @@ class BroughtTest(program.ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assert_seamless(point)
 
+    def test_ranks_with_other_weights_are_found(self):
+        model = self.write('own.py', 'import os, torch\n\n\ndef make_network():\n'
+                           '    network = torch.nn.Conv2d(3, 3, 3, padding=1)\n'
+                           "    network.bias.data += float(os.environ['OMPI_COMM_WORLD_RANK'])\n    return network\n")
+        self.write('own.py.card.yaml', 'channels: 3\nradius: 1\nhalo: 1\n')
+        result, (point,) = self.run_study(self.study_of('pytorch', ([str(model)], '')), '--trust-model', ranks=2)
+        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        self.assertIn('weights differ from those of rank 0', ' '.join(point['verification']['reasons']))
+        self.assertRegex(point['network_sha256'], '^[0-9a-f]{64}$')
+        (self.folder / 'in').mkdir()
+        for i in range(6):
+            self.write(f'in/{i}.png', program.png(48, 40))
+        result = program.run('denoise', self.folder / 'in', f'{self.folder}/out/', '--network', model, '--trust-model',
+                             '--device', 'cpu', '--patch', 24, ranks=2, timeout=300)
+        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+        self.assertIn('other weights than for the first image', result.stdout)
+
     def test_code_runs_in_the_engine_pytorch(self):
         files = self.files(['attention'], 'py') + self.files(('dilated', 'exported'), 'pt2')
         result, points = self.run_study(self.study_of('pytorch', (files, '')), '--trust-model')

@@ -1,5 +1,5 @@
 // What the kernels' counters say went on while a point was timed.
-#include "record/rank.hpp"
+#include "record/point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -84,22 +84,25 @@ TEST(Disturbance, RanksOfAHostAreNoOtherProcesses) {
 }
 
 TEST(Disturbance, OthersCountAsMultiplesOfTheRanksOfAHost) {
+    PointTrace trace;
+    trace.point.device = DeviceKind::cpu;
     TelemetryRecord crowded = quiet(), second;
     crowded[Meter::own_cpu_s] = 1.5;
     second[Meter::own_cpu_s] = 0.5;
     crowded[Meter::host_cpu_s] = 20;
     crowded[Meter::steal_s] = 4;
     crowded[Meter::cpu_pressure_s] = 5;
-    std::vector<RankTrace> ranks{rank_on("node1", crowded), rank_on("node1", second), rank_on("node2", quiet())};
-    EXPECT_DOUBLE_EQ(crowding_of(ranks), 11) << "(20 - 1.5 - 0.5 + 4) / 2";
+    std::vector<RankTrace>& ranks = trace.ranks;
+    ranks = {rank_on("node1", crowded), rank_on("node1", second), rank_on("node2", quiet())};
+    EXPECT_DOUBLE_EQ(crowding_of(trace), 11) << "(20 - 1.5 - 0.5 + 4) / 2";
     ranks[0].telemetry[Meter::cpu_pressure_s] = 4.9;
-    EXPECT_EQ(crowding_of(ranks), 0) << "there were cores left";
+    EXPECT_EQ(crowding_of(trace), 0) << "there were cores left";
     ranks[0].telemetry[Meter::cpu_pressure_s] = 10;
     ranks[1].telemetry[Meter::own_cpu_s] = std::nullopt;
-    EXPECT_EQ(crowding_of(ranks), 0);
+    EXPECT_EQ(crowding_of(trace), 0);
     ranks.erase(ranks.begin() + 1);
     ranks[0].telemetry[Meter::observed_s] = 0.9;
-    EXPECT_EQ(crowding_of(ranks), 0) << "a few ticks";
+    EXPECT_EQ(crowding_of(trace), 0) << "a few ticks";
 }
 
 TEST(Disturbance, WhatCannotBeReadIsNotGuessed) {

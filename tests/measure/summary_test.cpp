@@ -273,7 +273,7 @@ TEST(Summary, RanksWithoutProcessorsAreNoMeasurement) {
         job.ranks[i].host = "node1";
         job.ranks[i].telemetry = trace.ranks[i].telemetry;
     }
-    EXPECT_GE(record::crowding_of(job.ranks), 20);
+    EXPECT_GE(record::crowding_of(job), 20);
     EXPECT_EQ(summarise(job).validity, Validity::valid) << "of denoise";
     trace.point.settings.engine = EngineKind::timed;
     EXPECT_EQ(summarise(trace).validity, Validity::valid);

@@ -24,14 +24,16 @@ TEST(ResultsComparison, EqualPointsOfAFileAreMatchedByTheirOrder) {
 TEST(ResultsComparison, AnEngineDiffersOnlyWhereBothFilesSayWhichItIs) {
     const auto remarks_with = [](const char* before, const char* after) {
         record::PointTrace old_point = sample_point(1, 8, 1, 100), new_point = sample_point(1, 9, 1, 100);
-        old_point.engine_sha256 = before;
-        new_point.engine_sha256 = after;
+        old_point.engine_sha256 = old_point.network_sha256 = before;
+        new_point.engine_sha256 = new_point.network_sha256 = after;
         return compare_results({results_of({old_point})}, {results_of({new_point})}).points.at(0).remarks;
     };
     EXPECT_THAT(remarks_with("", "5678"), testing::IsEmpty());
     EXPECT_THAT(remarks_with("5678", ""), testing::IsEmpty());
     EXPECT_THAT(remarks_with("5678", "5678"), testing::IsEmpty());
-    EXPECT_THAT(remarks_with("1234", "5678"), testing::ElementsAre("file of the engine differs: 1234 -> 5678"));
+    EXPECT_THAT(remarks_with("1234", "5678"),
+                testing::ElementsAre("file of the engine differs: 1234 -> 5678",
+                                     "state_dict() of the network differs: 1234 -> 5678"));
 }
 
 TEST(ResultsComparison, OtherWeightsAndImagesAreNamed) {

@@ -189,6 +189,10 @@ class Denoiser {
     /// The process that runs the network, whose memory and CPU time count like this one's; 0: this process does.
     [[nodiscard]] virtual int process_id() const { return 0; }
 
+    /// sha256 of the values that a network of code has in memory (`state_dict()`): they may come from other files than
+    /// its own, or be drawn. Empty: the file of the network has them.
+    [[nodiscard]] virtual std::string network_sha256() const { return {}; }
+
     /// Seconds that the last forward call took by the clock of that process, without the hand-over of the windows and
     /// without their copies to its device. None: this process runs the network, or there was no call.
     [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }

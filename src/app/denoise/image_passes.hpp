@@ -28,6 +28,7 @@ struct CheckCounts {
 struct ImagePasses {
     std::vector<measure::Summary> summaries;
     CheckCounts checks;
+    std::string network_sha256;  // of the state_dict() of a network that is code (record::PointTrace)
     int64_t images_in_pass = 1;  // largest number of images, or pages, whose windows shared batches
 
     /// Returns the summary.
@@ -36,6 +37,7 @@ struct ImagePasses {
         if (trace.verification.outcome != Outcome::off)
             checks += {1, trace.verification.windows_checked > 0 ? 1 : 0, trace.verification.windows_checked};
         images_in_pass = std::max(images_in_pass, together);
+        network_sha256 = trace.network_sha256;
         return summaries.emplace_back(measure::summarise(trace));
     }
 };

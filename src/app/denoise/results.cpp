@@ -27,6 +27,7 @@ void fields(V& v, R& result) {
     v("passes", result.checks.passes);
     v("passes_checked", result.checks.passes_checked);
     v("windows", result.checks.windows);
+    v("network_sha256", result.network_sha256);
     v("lines", result.lines);
     v("status", result.worst_pass.status);
     v("validity", result.worst_pass.validity);
@@ -50,6 +51,24 @@ std::vector<ImageResult> gather_results(const comm::Communicator& world, const I
         all.insert(all.end(), results.images.begin(), results.images.end());
     }
     return all;
+}
+
+/// In the order of the images.
+void fail_other_networks(std::vector<ImageResult>& all) {
+    const auto first = std::ranges::find_if(all, [](const ImageResult& each) { return !each.network_sha256.empty(); });
+    if (first == all.end()) return;
+    for (ImageResult& each : all) {
+        if (each.network_sha256.empty() || each.network_sha256 == first->network_sha256) continue;
+        const std::string reason = fmt::format(
+            "the network had other weights than for the first image (sha256 of its state_dict() {:.12}, not {:.12}): "
+            "all ranks must load or draw the same ones",
+            each.network_sha256, first->network_sha256);
+        each.is_written = false;
+        each.lines += "; wrong, remove it: " + reason;
+        each.worst_pass.validity = measure::Validity::failed;
+        each.worst_pass.verification = record::Verification::Outcome::failed;
+        each.worst_pass.reasons = {reason};
+    }
 }
 
 /// An image without a result counts as skipped.
@@ -141,7 +160,7 @@ void ImageResults::add(size_t job, std::string lines, const ImagePasses& passes)
     const bool is_interrupted =
         std::ranges::count(all, record::PointStatus::interrupted, &measure::Summary::status) > 0;
     images.push_back({job, is_written && !is_interrupted, is_interrupted, passes.images_in_pass, passes.checks,
-                      std::move(lines), *std::ranges::max_element(all, is_better)});
+                      passes.network_sha256, std::move(lines), *std::ranges::max_element(all, is_better)});
 }
 
 ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
@@ -151,8 +170,9 @@ ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, con
     std::vector<ImageResult> all = gather_results(world, mine);
     ExitCode code = ExitCode::ok;
     if (world.is_root()) {
-        const measure::ImageVerdict images = judge(all, counts);
         std::ranges::sort(all, {}, &ImageResult::job);
+        fail_other_networks(all);
+        const measure::ImageVerdict images = judge(all, counts);
         print(all, counts);
         print_text(stdout, "{}\n", progress.closing_line(world.size() > 1));
         fmt::print("{}\n", result_line_of(images, is_unfinished(all, counts)));

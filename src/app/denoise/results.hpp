@@ -22,7 +22,8 @@ struct ImageResult {
     bool is_interrupted = false;  // a signal came during its pass
     int64_t images_in_pass = 1;
     CheckCounts checks;
-    std::string lines;  // what was said about it, without the last line end
+    std::string network_sha256;  // of ImagePasses
+    std::string lines;           // what was said about it, without the last line end
     measure::Summary worst_pass;
 };
 
@@ -42,9 +43,10 @@ struct ImageCounts {
     int64_t passed_over = 0;  // files in folders that are no images by name
 };
 
-/// Prints the lines of all images, the counts if there are several images, what was computed again, what the time was
-/// spent on, and one verdict. An image without a result was not begun before a signal came: it counts as skipped.
-/// Collective; waits without spinning for ranks that still work.
+/// Fails images whose network had other weights than that of the first one: code may take them from a file of its host
+/// or from the environment of its rank. Then prints the lines of all images, the counts if there are several images,
+/// what was computed again, what the time was spent on, and one verdict. An image without a result was not begun before
+/// a signal came: it counts as skipped. Collective; waits without spinning for ranks that still work.
 [[nodiscard]] ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
                                 DenoiseProgress& progress);
 

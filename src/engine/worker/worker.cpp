@@ -139,6 +139,7 @@ Worker::Worker(const Weights& weights, const EngineOptions& options, std::pair<D
     lines >> process_ >> layout >> std::ws;
     std::getline(lines, versions_);
     std::getline(lines, copies_);
+    std::getline(lines, network_sha256_);
     layout_ = layout == "NHWC" ? Layout::channels_last : Layout::contiguous;
 }
 

@@ -61,6 +61,8 @@ class Worker {
     [[nodiscard]] const std::string& copies() const { return copies_; }
     /// What copies to its device and back took in the last call, which its seconds leave out.
     [[nodiscard]] const CopySeconds& copies_of_call() const { return copies_of_call_; }
+    /// sha256 of the values of a network that is code; empty: it is none.
+    [[nodiscard]] const std::string& network_sha256() const { return network_sha256_; }
     /// How it computed the last call, where that is not plain fp32 and the adapter knows it.
     [[nodiscard]] const std::string& arithmetic() const { return arithmetic_; }
 
@@ -89,7 +91,7 @@ class Worker {
     Layout layout_ = Layout::contiguous;
     size_t output_place_ = 0;
     CopySeconds copies_of_call_;
-    std::string versions_, copies_, arithmetic_;
+    std::string versions_, copies_, network_sha256_, arithmetic_;
 };
 
 }  // namespace pb::engine::worker_engine

@@ -87,6 +87,7 @@ class WorkerDenoiser final : public Denoiser {
 
     [[nodiscard]] int process_id() const override { return worker_.id(); }
     [[nodiscard]] std::optional<double> inner_call_s() const override { return inner_call_s_; }
+    [[nodiscard]] std::string network_sha256() const override { return worker_.network_sha256(); }
     [[nodiscard]] bool takes_host_memory() const override { return true; }
     [[nodiscard]] CopySeconds copies_of_call() const override {
         return inner_call_s_ ? worker_.copies_of_call() : CopySeconds{};

@@ -115,8 +115,8 @@ void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& so
             exact = make_exact_reference(trace.point, point.network, source);
         });
         if (!note.empty()) trace.point.notes.push_back(note);
-        trace.verification =
-            verify({trace, team, share, *reference, exact.get()}, point.weights_digest, references, depth);
+        const std::string& digest = trace.network_sha256.empty() ? point.weights_digest : trace.network_sha256;
+        trace.verification = verify({trace, team, share, *reference, exact.get()}, digest, references, depth);
     }
     if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
     if (share.streamed() != nullptr)
