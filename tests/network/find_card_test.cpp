@@ -266,6 +266,39 @@ TEST(FindCard, ThePeriodOfAnUnboundedNetworkIsEstimated) {
     }
 }
 
+/// A mean whose effect differs from window to window, and is as small as that of no other shift.
+TEST(FindCard, ThePeriodIsTheLeastOfThoseThatChangeLittle) {
+    const auto network = [](const NetworkCard&, const std::vector<float>& values, const Shape& shape) {
+        const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+        const Window in{values, shape};
+        TrialOutput output{values, ""};
+        for (int64_t y = 0; y < shape.h; ++y)
+            for (int64_t x = 0; x < shape.w; ++x)
+                output.values[static_cast<size_t>(y * shape.w + x)] +=
+                    static_cast<float>(std::sin(1e5 * mean) * 1e-4) + in(0, y / 8 * 8, x / 8 * 8);
+        return output;
+    };
+    EXPECT_EQ(find_card({{.channels = 1}}, network).card.alignment, 8);
+}
+
+/// Blocks of extents that are no powers of two, which begin in the middle of a window that is padded at both ends.
+TEST(FindCard, OtherPeriods) {
+    for (const int64_t edge : {11, 13, 15, 18, 36}) {
+        const auto blocks = [edge](bool is_centred) {
+            return [=](const Window& in, int64_t c, int64_t y, int64_t x) {
+                const auto before = [&](int64_t extent) {
+                    return is_centred ? (ceil_div(extent, edge) * edge - extent) / 2 : int64_t{0};
+                };
+                const int64_t top = before(in.shape.h), left = before(in.shape.w);
+                const int64_t row = (y + top) / edge * edge - top, column = (x + left) / edge * edge - left;
+                return in(c, y, x) + in(c, std::max<int64_t>(row, 0), std::max<int64_t>(column, 0));
+            };
+        };
+        EXPECT_EQ(find(blocks(false)).card.alignment, edge);
+        EXPECT_EQ(find(blocks(true)).card.alignment, edge);
+    }
+}
+
 /// Global attention may lack memory for large windows: what is seen in smaller ones is said, and nothing is refused.
 TEST(FindCard, UnboundedWhereLargeWindowsAreRefused) {
     const auto network = [](const NetworkCard&, std::vector<float> values, const Shape& shape) {

@@ -7,24 +7,28 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace pb::network {
 
 namespace {
 
-constexpr std::array<int64_t, 21> kPeriods{1, 2,  4,  8,  16, 32, 64, 3,  5,  6, 7,
-                                           9, 10, 12, 14, 20, 24, 28, 40, 48, 56};  // in steps of extents
+constexpr std::array<int64_t, 29> kPeriods{
+    1,  2,  4,  8,  16, 32, 64, 3,  5,  6,  7,  9,  10, 11, 12,
+    13, 14, 15, 18, 20, 22, 24, 28, 30, 36, 40, 48, 56, 60};  // in steps of extents
 
 class PeriodSearch {
   public:
     /// `edge`: what windows hold around the pixels that are compared.
     PeriodSearch(CardTrials& trials, int64_t edge) : trials_(trials), edge_(edge), step_(trials.found.card.alignment) {}
 
-    /// The first period whose shift changes nothing.
+    /// The first period whose shift changes nothing, and that of two of them neither: where a network pads at both
+    /// ends, the middle of longer windows can lie as if they were shifted by a period.
     bool find() {
         const auto has_no_effect = [&](int64_t factor) {
-            return is_tried(factor) && shift_error(factor * step_) <= kVisible;
+            return is_tried(factor) && shift_error(factor * step_) <= kVisible &&
+                   (factor == 1 || shift_error(factor * step_, 0, 2) <= kVisible);
         };
         const auto found = std::ranges::find_if(kPeriods, has_no_effect);
         if (found == kPeriods.end()) return false;
@@ -33,9 +37,10 @@ class PeriodSearch {
     }
 
     /// Each shift changes the output. Where there is a period, shifts by a large multiple of it change much less than
-    /// those by an odd number of steps; it is their least divisor that changes about as little.
+    /// those by an odd number of steps; it is their least divisor that changes about as little. What shifts by periods
+    /// change scatters, as far as they stay apart from the others.
     void estimate() {
-        constexpr double kMuch = 4, kAlike = 3;
+        constexpr double kMuch = 4, kAlike = 10;
         int64_t multiple = 1;
         double least = std::numeric_limits<double>::infinity();
         for (const int64_t odd : kOdd) {
@@ -46,9 +51,11 @@ class PeriodSearch {
             least = error;
         }
         if (multiple == 1) return;
+        double other = std::numeric_limits<double>::infinity();
         for (const int64_t odd : kOdd)
-            if ((odd == 1 || multiple % odd != 0) && error_of(odd) < kMuch * least) return;
-        const double tolerance = std::max(kVisible, kAlike * least);
+            if (odd == 1 || multiple % odd != 0) other = std::min(other, error_of(odd));
+        if (other < kMuch * least) return;
+        const double tolerance = std::max(kVisible, std::min(kAlike * least, std::sqrt(least * other)));
         int64_t period = 2;
         while (period < multiple && (multiple % period != 0 || error_of(period) > tolerance)) ++period;
         take(period * step_, tolerance);
@@ -84,17 +91,18 @@ class PeriodSearch {
     /// where these see the same pixels. Longer ones show a network whose result depends on the extents of its window,
     /// as one does that puts it into the middle of a square. A core of several pixels, and each axis by itself: some
     /// pixels of a maximum of blocks, and all of a checkerboard that is shifted along its diagonal, hide a period.
-    /// `remainder`: what extents are larger by.
-    [[nodiscard]] double shift_error(int64_t period, int64_t remainder = 0) {
+    /// `remainder`: what extents are larger by. `count`: of periods that they begin later.
+    [[nodiscard]] double shift_error(int64_t period, int64_t remainder = 0, int64_t count = 1) {
         const int64_t size = core_for(period);
-        const int64_t begin = round_up(edge_ / 2 + period, step_);
-        const Extent extent = extent_for(period, remainder);
+        const int64_t shift = count * period;
+        const int64_t begin = round_up(edge_ / 2 + shift, step_);
+        const Extent extent = extent_for(shift, remainder);
         const auto core = [&](int64_t down, int64_t right) {
             const TrialWindow window{.extent = {extent.h + down, extent.w + right}, .row = down, .column = right};
             return trials_.part_for(window, {begin - down, begin - right, {size, size}});
         };
         const std::vector<float> unmoved = core(0, 0);
-        return std::max(trials_.difference(unmoved, core(period, 0)), trials_.difference(unmoved, core(0, period)));
+        return std::max(trials_.difference(unmoved, core(shift, 0)), trials_.difference(unmoved, core(0, shift)));
     }
 
     /// Sets alignment and step.
