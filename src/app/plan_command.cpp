@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 struct PlanArguments {
     StudyArguments study;
     PlannedRanks ranks;
-    std::optional<double> rank_tflops, latency_us, bandwidth_gb_per_s;
+    std::optional<double> rank_tflops, latency_us;
     std::vector<std::string> earlier;
 };
 
@@ -81,8 +81,8 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
 /// What travels between ranks, with a line below it; empty when nothing does.
 std::string exchange_text(const PlanArguments& arguments, const plan::Plan& plan) {
     std::optional<plan::Link> link;
-    if (arguments.latency_us && arguments.bandwidth_gb_per_s)
-        link = {*arguments.latency_us * 1e-6, *arguments.bandwidth_gb_per_s * 1e9};
+    const auto bandwidth_gb_per_s = arguments.ranks.bandwidth_gb_per_s;
+    if (arguments.latency_us && bandwidth_gb_per_s) link = {*arguments.latency_us * 1e-6, *bandwidth_gb_per_s * 1e9};
     const std::string text = report::exchange_text(plan, link, arguments.rank_tflops);
     return text.empty() ? "" : text + "\n";
 }
@@ -105,6 +105,8 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     add_study(*command, arguments->study);
     add_number<int64_t>(*command, "--ranks", arguments->ranks.count, {1, config::kMaxCount}, "",
                         "ranks to plan for (default: 1)");
+    add_number<int64_t>(*command, "--ranks-per-node", arguments->ranks.per_node, {1, config::kMaxCount}, "",
+                        "ranks of each node (default: all on one)");
     add_number<double>(*command, "--gpu-memory", arguments->ranks.gpu_gib, {0.001, 1e6}, "GiB",
                        "plans for ranks with a GPU each, of so much memory, here or not");
     add_number<double>(*command, "--tflops", arguments->rank_tflops, {1e-9, 1e9}, "TFLOP/s",
@@ -112,7 +114,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     CLI::Option* const latency =
         add_number<double>(*command, "--latency", arguments->latency_us, {1e-3, 1e6}, "us",
                            "of a message between ranks: predicts what exchanged rows cost, with --bandwidth");
-    CLI::Option* const bandwidth = add_number<double>(*command, "--bandwidth", arguments->bandwidth_gb_per_s,
+    CLI::Option* const bandwidth = add_number<double>(*command, "--bandwidth", arguments->ranks.bandwidth_gb_per_s,
                                                       {1e-6, 1e6}, "GB/s", "between ranks, each way");
     latency->needs(bandwidth);
     bandwidth->needs(latency);

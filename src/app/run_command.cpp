@@ -37,6 +37,7 @@ ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
                    [&](const config::Config& config) { return output_folder(arguments, config); }, arguments.record,
                    arguments.max_time_s, arguments.study.trusts_model};
     study.record.inputs = {arguments.study.file};
+    study.record.can_resume = true;
     return run_study(study, raw);
 }
 

@@ -21,6 +21,7 @@ struct ImageSettings {
     std::string range;      // sample values that map to 0 and 1; empty: the range of the type
     std::string nodata;     // sample value that marks missing data; empty: as the file says
     std::string bands;      // channels of the file to use; empty: all but alpha
+    std::string clean;      // file of the image without noise; empty: the image itself, where noise is added
     int64_t height = 2048;  // of the synthetic scene
     int64_t width = 2048;
     int64_t height_per_rank = 0;  // scene height per rank, replaces `height`; 0: not used
@@ -175,6 +176,10 @@ void work_fields(Settings& s, Visitor&& v) {
     v(setting("image.bands", "",
               "1 or 3 channels of the file that are the image, as 4 or 4-6, alpha counted; empty: all but alpha"),
       s.image.bands);
+    v(setting("image.clean", "",
+              "the same image without noise, a file that is read as image.path is: PSNR and SSIM are those against it; "
+              "empty: where noise is added, the image itself"),
+      s.image.clean);
     v(setting("image.height", "px", {1, kMaxEdge}, "of the synthetic scene"), s.image.height);
     v(setting("image.width", "px", {1, kMaxEdge}, "of the synthetic scene"), s.image.width);
     v(setting("image.height_per_rank", "px", {0, kMaxEdge},

@@ -99,6 +99,7 @@ ExitCode exit_code_of(const Verdict& verdict, const Summaries& summaries, bool s
 ImageVerdict judge_images(Summaries summaries) {
     int64_t unverified = 0;
     for (Summary& summary : summaries) {
+        if (is_broken(summary)) summary.reasons = {"failed (see above)"};
         const bool is_only_unverified = is_measured(summary) && summary.reasons.size() == 1 &&
                                         summary.verification == record::Verification::Outcome::off;
         if (!is_only_unverified) continue;

@@ -30,9 +30,10 @@ struct ImageVerdict {
     bool is_unverified = false;  // VALID but for outputs that were not to be verified
 };
 
-/// As judge. An output that the user did not want verified is neither VALID nor INVALID: it is counted among the
-/// reasons and does not change the exit code. Where all images were interrupted or not begun, there is nothing that
-/// could be INVALID: the verdict is VALID, with ExitCode::partial.
+/// As judge. Why an image failed is said where it is named, not among the reasons. An output that the user did not want
+/// verified is neither VALID nor INVALID: it is counted among the reasons and does not change the exit code. Where all
+/// images were interrupted or not begun, there is nothing that could be INVALID: the verdict is VALID, with
+/// ExitCode::partial.
 [[nodiscard]] ImageVerdict judge_images(std::vector<Summary> summaries);
 
 }  // namespace pb::measure

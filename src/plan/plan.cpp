@@ -21,10 +21,11 @@ namespace pb::plan {
 
 namespace {
 
-/// Throws UsageError when range, nodata or bands are set without a file.
+/// Throws UsageError for settings of files that are set without a file.
 void check_samples(const config::ImageSettings& image) {
-    if (image.path.empty() && !(image.range + image.nodata + image.bands).empty())
-        throw UsageError("image.range, image.nodata, image.bands: are for files, and image.path names none");
+    if (image.path.empty() && !(image.range + image.nodata + image.bands + image.clean).empty())
+        throw UsageError(
+            "image.range, image.nodata, image.bands, image.clean: are for files, and image.path names none");
 }
 
 /// Facts about image files and networks, each looked up once.
@@ -35,7 +36,7 @@ class Sources {
     SourceFacts find(const config::ImageSettings& image) {
         check_samples(image);
         if (image.path.empty()) return {{image.height, image.width}, image.channels};
-        const std::array key{image.path, image.raw, image.bands};
+        const std::array key{image.path, image.raw, image.bands, image.clean};
         const auto known = files_.find(key);
         SourceFacts facts = known != files_.end() ? known->second : files_[key] = lookup_(image);
         if (facts.channels != 1 && facts.channels != 3)
@@ -61,7 +62,7 @@ class Sources {
     const SourceLookup& lookup_;
     const NetworkLookup& networks_;
     std::map<std::tuple<network::NetworkKind, std::string, int64_t>, std::optional<network::NetworkShape>> shapes_;
-    std::map<std::array<std::string, 3>, SourceFacts> files_;  // by path, raw shape and bands
+    std::map<std::array<std::string, 4>, SourceFacts> files_;  // by path, raw shape, bands and clean file
 };
 
 /// Checks the settings that an output outside of memory (file, checksum) requires.

@@ -1,4 +1,5 @@
 // Functions of a single point.
+#include "base/text.hpp"
 #include "config/text.hpp"
 #include "plan/cropping.hpp"
 #include "plan/memory_limit.hpp"
@@ -37,8 +38,8 @@ void note_grid(Point& point, const TileGrid& grid) {
             "{} = {:.3g}: a larger patch or a smaller halo saves work",
             is_cropped(point) ? "arithmetic / that of the useful pixels" : "processed / useful pixels", overhead));
     if (2 * grid.num_windows() <= grid.num_patches())
-        point.notes.push_back(fmt::format("windows that coincide are run once: {} windows for {} patches",
-                                          grid.num_windows(), grid.num_patches()));
+        point.notes.push_back(fmt::format("windows that coincide are run once: {} for {} patches",
+                                          counted(grid.num_windows(), "window"), grid.num_patches()));
     note_idle_ranks(point, "window");
     if (exceeds_index_limit(point, grid.window()))
         point.notes.push_back("a window of " + extent_text(grid.window()) +

@@ -150,6 +150,22 @@ int64_t sample_bytes(const Point& point) {
     return static_cast<int64_t>(size_of(is_made ? DType::f32 : point.source.dtype));
 }
 
+double bytes_to_root(const Point& point, const Topology& topology) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.workload == config::Workload::whole || settings.output == config::OutputKind::file) return 0;
+    const TileGrid grid = tile_grid(point);
+    const std::vector<int> members = members_of(topology, point.num_ranks, settings.placement);
+    double pixels = 0;
+    for (int rank = 0; rank < point.num_ranks; ++rank) {
+        if (topology.place_of(members[static_cast<size_t>(rank)]).node == topology.place_of(members.front()).node)
+            continue;
+        const Range windows = windows_of_rank(point, grid, rank);
+        for (int64_t index = windows.begin; index < windows.end; ++index)
+            pixels += static_cast<double>(grid.tile(index).core.extent.pixels());
+    }
+    return pixels * static_cast<double>(point.source.channels * sample_bytes(point));
+}
+
 PeakParts peak_parts(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const SourceFacts& source = point.source;

@@ -54,6 +54,10 @@ struct PeakParts {
 /// that several ranks cut.
 [[nodiscard]] double input_pixels(const Point& point);
 
+/// Bytes of the output that ranks of other nodes send to that of rank 0 in one repetition; with schedule dynamic, of
+/// equally fast ranks. 0 for whole images, and where the output goes into a file.
+[[nodiscard]] double bytes_to_root(const Point& point, const Topology& topology);
+
 /// The arithmetic of one repetition on all ranks, by that of a pixel of which each layer computes all: processed
 /// pixels, but less where windows are cropped (cropping.hpp).
 [[nodiscard]] double computed_pixels(const Point& point);

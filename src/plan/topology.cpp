@@ -21,13 +21,14 @@ int Topology::num_nodes() const {
     return static_cast<int>(nodes.size());
 }
 
-Topology make_local_topology(int num_ranks) {
+Topology make_local_topology(int num_ranks, int per_node) {
     Topology topology;
     for (int rank = 0; rank < num_ranks; ++rank) {
         RankPlace place;
         place.rank = rank;
-        place.host = "localhost";
-        place.local_rank = rank;
+        place.node = per_node == 0 ? 0 : rank / per_node;
+        place.host = per_node == 0 ? "localhost" : fmt::format("node{}", place.node);
+        place.local_rank = per_node == 0 ? rank : rank % per_node;
         place.device_name = "CPU";
         topology.ranks.push_back(place);
     }

@@ -40,8 +40,9 @@ struct Topology {
     [[nodiscard]] const RankPlace& place_of(int rank) const { return ranks[static_cast<size_t>(rank)]; }
 };
 
-/// `num_ranks` CPU ranks on one host ("localhost"), one core and thread each: for plans without a launch.
-[[nodiscard]] Topology make_local_topology(int num_ranks);
+/// `num_ranks` CPU ranks, one core and thread each, `per_node` on each host (0: all on one, "localhost"; else "node0",
+/// "node1", ..): for plans without a launch.
+[[nodiscard]] Topology make_local_topology(int num_ranks, int per_node = 0);
 
 /// Gives each rank a GPU of its own, of `memory_bytes` (0: unknown).
 void give_gpus(Topology& topology, int64_t memory_bytes);

@@ -110,7 +110,7 @@ class Denoise(program.ProgramTest):
             for more, ranks in ((('--network', network), 0), ((), 0), ((), 2)):
                 result = run('denoise', photo, out, '--weights', file, *more, *FAST, ranks=ranks)
                 self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-                self.assertIn(f'36x40 px (height x width), {network},', result.stdout)
+                self.assertIn(f'36x40 px (height x width), 3 channels, {network},', result.stdout)
                 outputs.append(out.read_bytes())
             self.assertEqual(outputs[1:], outputs[:1] * 2)
         wrong = run('denoise', photo, out, '--weights', weights, '--network', 'dncnn', *FAST)
@@ -121,7 +121,7 @@ class Denoise(program.ProgramTest):
         weights = self.write('lightning.safetensors', small_drunet('model._orig_mod.', 'ema_model.module.'))
         result = run('denoise', photo, out, '--weights', weights, *FAST)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        self.assertRegex(result.stdout, r"36x40 px .height x width., drunet,.*note: \S+lightning\.safetensors: .*'ema_model\.' is read, .*'model\.'")
+        self.assertRegex(result.stdout, r"36x40 px .height x width., 3 channels, drunet,.*note: \S+lightning\.safetensors: .*'ema_model\.' is read, .*'model\.'")
         weights = self.write('two.safetensors', small_drunet('a.', 'b.'))
         self.assert_refused(run('denoise', photo, self.folder / 'no.png', '--weights', weights, *FAST), 2, 'two.safetensors', "'a.', 'b.'")
 
@@ -297,6 +297,62 @@ class Denoise(program.ProgramTest):
         self.assertIn('dncnn, engine torch, ', said)
         self.assertIn('RESULT: VALID', said)
         self.assertLessEqual(largest_difference(by_torch, named), 1)
+
+
+class Clean(program.ProgramTest):
+    """PSNR against images without noise; tests/readers/quality_test.py has the figures."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ('noisy', 'clean'):
+            for i, rows in enumerate((40, 36, 44)):
+                folder = self.folder / name / ('deep' if i == 2 else '')
+                folder.mkdir(parents=True, exist_ok=True)
+                value = noise if name == 'noisy' else lambda x, y, c: (noise(x, y, c) + i) // 2  # another PSNR for each
+                (folder / f'{i}.png').write_bytes(png(rows, 38, value=value))
+        self.noisy, self.clean = self.folder / 'noisy', self.folder / 'clean'
+
+    def told(self, *arguments, ranks=0):
+        result = run('denoise', *arguments, *FAST, ranks=ranks)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        return re.findall(r'(\d).png -> .* PSNR (\S+) -> (\S+) dB', result.stdout)
+
+    def test_a_folder_has_the_figures_of_each_image_by_itself(self):
+        each = [self.told(self.noisy / name, self.folder / 'out.png', '--clean', self.clean / name)[0]
+                for name in ('0.png', '1.png', 'deep/2.png')]
+        self.assertEqual(len(set(each)), 3, each)
+        self.assertEqual(self.told(self.noisy, f'{self.folder}/out/', '--recursive', '--clean', self.clean, ranks=2), each)
+        self.assertEqual(self.told(self.noisy / '1.png', self.folder / 'out.png', '--clean', self.clean), each[1:2])
+
+    def test_images_that_are_not_the_same_are_refused(self):
+        out = self.folder / 'out.png'
+        for clean, words in ((self.clean / '1.png', ('1.png: has 38 x 36 px', '0.png has 38 x 40 px')),
+                             (self.write('gray.png', png(40, 38, channels=1)), ('gray.png: has', '1 channel,', '3 channels')),
+                             (self.folder / 'none.png', ('none.png',)), (self.write('text.png', b'text'), ('text.png',))):
+            self.assert_refused(run('denoise', self.noisy / '0.png', out, '--clean', clean, *FAST, ranks=2), 2, *words)
+        self.assert_refused(run('denoise', self.noisy, out.with_suffix(''), '--clean', self.clean / '0.png'), 2, '--clean', 'folder')
+        (self.clean / '1.png').unlink()
+        self.assert_refused(run('denoise', self.noisy, out.with_suffix(''), '--clean', self.clean), 2, '--clean', '1.png')
+        self.assertEqual(list(self.folder.glob('out*')), [])
+
+    def test_a_clean_image_is_not_replaced(self):
+        clean = self.clean / '0.png'
+        before = clean.read_bytes()
+        self.assert_refused(run('denoise', self.noisy / '0.png', clean, '--clean', clean, *FAST), 2, '0.png')
+        self.assert_refused(run('denoise', self.noisy, self.clean, '--clean', self.clean, *FAST), 2, '0.png')
+        self.assertEqual(clean.read_bytes(), before)
+
+    def test_a_study_has_the_same_figures(self):
+        (_, before, after), = self.told(self.noisy / '0.png', self.folder / 'out.png', '--clean', self.clean / '0.png')
+        study = ('name: clean\nimage: {path: noisy/0.png, clean: clean/0.png, noise_sigma: 0}\nnetwork: drunet\nsigma: 0.1\n'
+                 'halo: 8\npatch: 32\nbatch: 2\ndevice: cpu\nwarmup.reps: 0\nforward_calls: 1\nbounds: false\n'
+                 'stop: {min_reps: 1, max_reps: 1}\n')
+        result = run('run', self.write('study.yaml', study), '--out', self.folder / 'results', ranks=2, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        quality = json.loads((self.folder / 'results/results.jsonl').read_text().splitlines()[1])['quality']
+        self.assertEqual([f'{quality[key]:.2f}' for key in ('psnr_noisy_db', 'psnr_denoised_db')], [before, after])
+        self.write('study.yaml', study.replace('clean/0.png', 'clean/1.png'))
+        self.assert_refused(run('run', self.folder / 'study.yaml', '--out', self.folder / 'other', cwd=self.folder), 2, '1.png', '0.png')
 
 
 class Help(program.ProgramTest):

@@ -53,8 +53,9 @@ class Faults(program.ProgramTest):
             process = self.start(2, out)
             for rank in self.children(process):  # as a batch system does: every process of the job
                 os.kill(rank, number)
-            process.communicate(timeout=60)
+            said = process.communicate(timeout=60)[0]
             self.assertEqual(process.returncode, 5)
+            self.assertRegex(said, '(?m)^left: +2 points; the same command with --resume goes on$')
             points = [line['status'] for line in self.lines(out) if line['type'] == 'point']
             self.assertEqual(points, ['ok', 'interrupted', 'skipped'])
 

@@ -116,7 +116,7 @@ class Folders(program.ProgramTest):
             for name in ('cut.png', 'text.png'):
                 self.assertEqual(len([line for line in lines if f'{name}: failed: ' in line]), 1, said)
             self.assertIn('6 images: 4 denoised, 2 failed; 1 other', said)
-            self.assertRegex(lines[-1], '^RESULT: FAILED  1 of 6 images: .*; 1 of 6 images: ')
+            self.assertRegex(lines[-1], r'^RESULT: FAILED  2 of 6 images: failed \(see above\)$')
         said = self.denoise('out2', *FAST, '--no-clobber', ranks=2, code=1)
         self.assertIn('6 images: 0 denoised, 2 failed, 4 there already', said)
 

@@ -190,9 +190,9 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     settings.image.height = settings.image.width = 100;
     EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("processed"))));
     settings.patch = 64;
-    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 windows for 4 ")));
+    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 window for 4 ")));
     settings.image.height = 64;
-    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 windows for 2 ")));
+    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 window for 2 ")));
 }
 
 TEST(Plan, TrainedSigmaIsForNetworksThatAreNotToldTheNoiseLevel) {

@@ -39,6 +39,23 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
                      668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 512 + 4 * 6));
 }
 
+TEST(Prediction, OnlyRowsOfOtherNodesTravelToTheRoot) {
+    config::PointSettings settings = small_point();  // with noise: samples are f32
+    const auto bytes_on = [&](int ranks, int per_node) {
+        const Topology topology = make_local_topology(ranks, per_node);
+        return bytes_to_root(point_of(settings, topology), topology);
+    };
+    const Point alone = point_of(settings, make_local_topology(1));
+    const auto all = static_cast<double>(tile_grid(alone).image().pixels() * alone.source.channels * 4);
+    EXPECT_EQ(bytes_on(4, 0), 0);
+    EXPECT_EQ(bytes_on(4, 4), 0);
+    EXPECT_GT(bytes_on(4, 1), bytes_on(4, 2));
+    EXPECT_LT(bytes_on(4, 1), all);
+    EXPECT_NEAR(bytes_on(2, 1), all / 2, all / 4) << "the second of two halves";
+    settings.output = config::OutputKind::file;
+    EXPECT_EQ(bytes_on(4, 1), 0);
+}
+
 PeakParts parts_of(const config::PointSettings& settings, DeviceKind device, const SourceFacts& source = {}) {
     Point point;
     point.settings = settings;

@@ -10,6 +10,15 @@ namespace {
 using test::cuda_topology;
 using testing::IsEmpty;
 
+TEST(LocalTopology, IsOneHostOrNodesOfSoManyRanks) {
+    EXPECT_EQ(make_local_topology(5).num_nodes(), 1);
+    const Topology topology = make_local_topology(5, 2);
+    EXPECT_EQ(topology.num_nodes(), 3);
+    EXPECT_EQ(topology.ranks[3].host, "node1");
+    EXPECT_EQ(topology.ranks[3].local_rank, 1);
+    EXPECT_EQ(topology.ranks[4].local_rank, 0);
+}
+
 TEST(Topology, CountsNodesAndFindsSharedDevices) {
     Topology topology = cuda_topology(4);
     EXPECT_EQ(topology.num_nodes(), 1);

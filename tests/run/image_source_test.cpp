@@ -82,7 +82,7 @@ TEST_F(RawFile, HasNoAlphaForACrop) {
 
 TEST_F(RawFile, HasNoPagesBesideTheFirst) {
     const config::ImageSettings settings = write("3x4x1:u8", std::string(12, 'x'));
-    EXPECT_EQ(open_pages(settings, std::vector<int64_t>{0})->num_pages(), 1);
+    EXPECT_EQ(open_pages(settings, std::vector<int64_t>{0}).image->num_pages(), 1);
     for (const auto& pages : {std::vector<int64_t>{1}, std::vector<int64_t>{0, 1}})
         EXPECT_THROW((void)open_pages(settings, pages), UsageError);
 }
@@ -162,7 +162,7 @@ TEST(Pages, AreThinnedSoThatEveryChannelCountsForTheRange) {
     for (int page = 0; page < 150; ++page) pages.push_back({colour, 0, ""});  // one value of three would be kept
     test::write_pages(folder / "a.tif", pages);
     const config::ImageSettings settings{.path = folder / "a.tif", .range = "auto"};
-    EXPECT_EQ(range_of_pages(settings, open_pages(settings, {})), (image::SampleRange{50, 170}));
+    EXPECT_EQ(range_of_pages(settings, open_pages(settings, {}).image), (image::SampleRange{50, 170}));
 }
 
 }  // namespace

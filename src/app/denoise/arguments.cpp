@@ -69,6 +69,12 @@ void add_file_options(CLI::App& command, DenoiseArguments& a) {
             "IN... OUT: files, folders or patterns; then a file, or a folder: one that is there, or a name that "
             "ends in / and is made")
         ->required();
+    command
+        .add_option("--clean", a.clean,
+                    "the image without noise, or a folder with a file of the same name for each image: with it PSNR "
+                    "is reported")
+        ->type_name("FILE | FOLDER")
+        ->check(not_empty());
     command.add_flag("--recursive", a.recursive,
                      "also the folders in the input folders, except hidden ones and links; OUT gets the same folders");
     add_choice(command, "--format", a.format,
@@ -141,6 +147,7 @@ DenoisePaths paths_from(const DenoiseArguments& arguments) {
             .output = arguments.paths.back(),
             .weights =
                 arguments.settings.network.is_brought() ? arguments.settings.network.file : arguments.settings.weights,
+            .clean = arguments.clean,
             .recursive = arguments.recursive,
             .format = arguments.format};
 }

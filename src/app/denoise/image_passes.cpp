@@ -46,9 +46,10 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
                            without_controls(job.output.string()));
     const Precision dtype = point.settings.dtype;
     std::string line = fmt::format(
-        "{} -> {}: {}x{} px (height x width), {}, engine {}{}, {}halo {}, batch {}, {}: {:.2f} s, {:.3g} Mpx/s",
+        "{} -> {}: {}x{} px (height x width), {}, {}, engine {}{}, {}halo {}, batch {}, {}: {:.2f} s, {:.3g} Mpx/s",
         input_text(job, point), without_controls(job.output.string()), point.source.extent.h, point.source.extent.w,
-        point.settings.network.name(), config::format_setting(point.settings.engine),
+        counted(point.source.channels, "channel"), point.settings.network.name(),
+        config::format_setting(point.settings.engine),
         dtype == Precision::fp32 ? "" : fmt::format(" in {}", name_of(dtype)), samples_text(point),
         plan::halo_text(point), *point.batch, counted(point.num_ranks, "rank"), summary.pipeline_s.value_or(0),
         summary.useful_mpx_per_s.value_or(0));

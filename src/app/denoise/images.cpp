@@ -73,17 +73,20 @@ void Denoise::keep_engines() {
 void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
     const Image image{index, job, single};
     try {
-        run::OpenImage file;
+        run::OpenFiles files;
         std::vector<std::string> groups;
         run::together(group_.ranks, [&] {
             settings_.image.path = job.input.string();
-            file = run::open_pages(settings_.image, pages_);
-            groups = find_band_groups(file->info(), bands_, settings_);
+            settings_.image.clean = job.clean.string();
+            files = run::open_pages(settings_.image, pages_);
+            groups = find_band_groups(files.image->info(), bands_, settings_);
         });
-        run::require_same_files(group_.ranks, describe(*file, settings_.image.path), {settings_.image.path});
-        if (file->num_pages() > 1) return run_stack(image, file, groups);
-        if (!groups.empty()) return run_bands(image, file, groups);
-        run_image(image, file);
+        std::vector<std::filesystem::path> inputs{job.input};
+        if (files.clean) inputs.push_back(job.clean);
+        run::require_same_files(group_.ranks, describe(*files.image, settings_.image.path), inputs);
+        if (files.image->num_pages() > 1) return run_stack(image, files, groups);
+        if (!groups.empty()) return run_bands(image, files, groups);
+        run_image(image, files);
         if (single) runner_.finish_images();
     } catch (const run::PointFailed& error) {
         if (single) throw;
@@ -112,8 +115,8 @@ std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace
     return denoise_line(job, trace, summary, {note, sigma_note(trace.point)});
 }
 
-void Denoise::run_image(const Image& image, const run::OpenImage& file) {
-    Pass pass = plan_pass(image.job, file, "", settings_.image.range);
+void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
+    Pass pass = plan_pass(image.job, files, "", settings_.image.range);
     progress_.expect(static_cast<double>(pass.source->extent().pixels()), 1);
     const auto done = [this, image, note = pass.note](const run::ImageOutcome& outcome) {
         if (!outcome.user_error.empty() && image.single) throw run::AgreedError(outcome.user_error, ExitCode::usage);
@@ -129,21 +132,21 @@ void Denoise::run_image(const Image& image, const run::OpenImage& file) {
 }
 
 /// Denoises one group of bands after the other and joins them on the root. Writes nothing unless all groups succeeded.
-void Denoise::run_bands(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups) {
+void Denoise::run_bands(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups) {
     std::optional<BandOutput> all;
     ImagePasses passes;
     std::string lines;
     bool complete = true;
     runner_.finish_images();
     for (const std::string& bands : groups) {
-        const Pass pass = plan_pass(image.job, file, bands, settings_.image.range);
+        const Pass pass = plan_pass(image.job, files, bands, settings_.image.range);
         progress_.expect(static_cast<double>(pass.source->extent().pixels()), std::ssize(groups));
         run::together(group_.ranks, [&] {
-            if (!all && group_.ranks.is_root()) all.emplace(file);
+            if (!all && group_.ranks.is_root()) all.emplace(files.image);
         });
         const auto take = [&](const PixelView& denoised) { all.value().take(bands, denoised); };
-        const run::PointFiles files{.image = image.job.output, .compression = compression_, .take = take};
-        const record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
+        const run::PointFiles output{.image = image.job.output, .compression = compression_, .take = take};
+        const record::PointTrace trace = runner_.run(pass.point, output, pass.source.get());
         complete = complete && !trace.output_file.empty();
         const measure::Summary& summary = passes.add(trace);
         add_item(lines, line(image.job, trace, summary, pass.note), "\n");
@@ -156,17 +159,17 @@ void Denoise::run_bands(const Image& image, const run::OpenImage& file, const st
 }
 
 /// Plans a pass. Collective.
-Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands,
+Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& files, const std::string& bands,
                                  const std::string& range) {
     progress_.begin(run::Activity::reading);
     config::PointSettings settings = settings_;
     settings.image.bands = bands;
     settings.image.range = range;
-    Pass pass{.source = open_source(file, settings.image)};
+    Pass pass{.source = open_source(files, settings.image)};
     run::ImageSource& source = *pass.source;
     double sigma = 0;
     run::together(group_.ranks, [&] {
-        image::check_can_save(file->info(), job.output);
+        image::check_can_save(files.image->info(), job.output);
         image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
         if (group_.ranks.is_root()) pass.note = range_note(settings.image, source);
         sigma = find_sigma(settings.image, source, pass.note);
@@ -190,9 +193,9 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& fi
 
 /// Opens the samples of `image` on each rank. The root finds an automatic range and broadcasts it, because the
 /// other ranks might have to decode the file for it.
-std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenImage& file, config::ImageSettings& image) {
+std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenFiles& files, config::ImageSettings& image) {
     std::shared_ptr<run::ImageSource> source;
-    const auto open = [&] { source = std::make_shared<run::ImageSource>(image, file); };
+    const auto open = [&] { source = std::make_shared<run::ImageSource>(image, files); };
     const bool searches = config::parse_range(image.range).kind == config::RangeChoice::Kind::automatic;
     run::together(group_.ranks, [&] {
         if (!searches || group_.ranks.is_root()) open();

@@ -69,13 +69,13 @@ class Denoise {
     };
 
     void fail(const Image& image, record::PointStatus status, const std::string& reason);
-    void run_image(const Image& image, const run::OpenImage& file);
-    void run_bands(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups);
-    void run_stack(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups);
+    void run_image(const Image& image, const run::OpenFiles& files);
+    void run_bands(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups);
+    void run_stack(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups);
 
-    [[nodiscard]] Pass plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands,
+    [[nodiscard]] Pass plan_pass(const DenoiseJob& job, const run::OpenFiles& files, const std::string& bands,
                                  const std::string& range);
-    [[nodiscard]] std::shared_ptr<run::ImageSource> open_source(const run::OpenImage& file,
+    [[nodiscard]] std::shared_ptr<run::ImageSource> open_source(const run::OpenFiles& files,
                                                                 config::ImageSettings& image);
     [[nodiscard]] double find_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                     const std::string& note) const;

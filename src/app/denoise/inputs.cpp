@@ -100,12 +100,30 @@ fs::path output_for(const FoundImage& image, const DenoisePaths& paths, bool int
     return output;
 }
 
-/// Finds outputs that are inputs or the weights, and outputs of several inputs.
+/// The image without noise that belongs to `image`.
+fs::path clean_for(const FoundImage& image, const DenoisePaths& paths, bool is_one) {
+    if (paths.clean.empty()) return {};
+    if (!fs::is_directory(paths.clean)) {
+        if (is_one) return paths.clean;
+        throw UsageError(fmt::format(
+            "--clean {}: is one image, but there are several inputs: name a folder with a file of each name",
+            paths.clean.string()));
+    }
+    fs::path clean = paths.clean / image.name;
+    if (fs::exists(clean)) return clean;
+    throw UsageError(
+        fmt::format("--clean {}: there is no {} for {}", paths.clean.string(), clean.string(), image.file.string()));
+}
+
+/// Finds outputs that are inputs, clean images or the weights, and outputs of several inputs.
 class OutputCheck {
   public:
     OutputCheck(const Found& found, const std::string& weights) {
-        for (const FoundImage& image : found.images) add(image.file);
-        for (const fs::path& file : engine::files_of_network(weights)) add(file);
+        for (const FoundImage& image : found.images) keep(image.file);
+        for (const fs::path& file : engine::files_of_network(weights)) keep(file);
+    }
+    void keep(const fs::path& file) {
+        if (const auto id = id_of(file)) untouchable_.emplace(*id, file);
     }
     /// Throws UsageError.
     void check(const DenoiseJob& job) {
@@ -128,9 +146,6 @@ class OutputCheck {
         struct stat status {};
         if (::stat(file.c_str(), &status) != 0) return std::nullopt;
         return FileId{status.st_dev, status.st_ino};
-    }
-    void add(const fs::path& file) {
-        if (const auto id = id_of(file)) untouchable_.emplace(*id, file);
     }
 
     std::map<FileId, fs::path> untouchable_;
@@ -212,10 +227,12 @@ DenoiseJobs list_jobs(const DenoisePaths& paths) {
     all.into_folder = goes_into_folder(paths.inputs, found.images.size(), paths.output);
     if (!all.into_folder) require_format(paths);
     OutputCheck outputs(found, paths.weights);
+    const bool is_one = found.images.size() == 1;
     for (const FoundImage& image : found.images) {
-        all.jobs.push_back({image.file, output_for(image, paths, all.into_folder)});
-        outputs.check(all.jobs.back());
+        all.jobs.push_back({image.file, output_for(image, paths, all.into_folder), clean_for(image, paths, is_one)});
+        outputs.keep(all.jobs.back().clean);
     }
+    for (const DenoiseJob& job : all.jobs) outputs.check(job);
     return all;
 }
 
@@ -225,14 +242,16 @@ DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths
     run::together(world, [&] {
         if (!world.is_root()) return;
         all = list_jobs(paths);
-        for (const DenoiseJob& job : all.jobs) text += job.input.string() + '\0' + job.output.string() + '\0';
+        for (const DenoiseJob& job : all.jobs)
+            text += job.input.string() + '\0' + job.output.string() + '\0' + job.clean.string() + '\0';
     });
     text = world.broadcast(text);
     all.into_folder = world.broadcast(all.into_folder ? 1.0 : 0.0) != 0;
     std::istringstream names(text);
     all.jobs.clear();
-    for (std::string input, output; std::getline(names, input, '\0') && std::getline(names, output, '\0');)
-        all.jobs.push_back({input, output});
+    const auto read = [&](std::string& name) { return bool(std::getline(names, name, '\0')); };
+    for (std::string input, output, clean; read(input) && read(output) && read(clean);)
+        all.jobs.push_back({input, output, clean});
     run::together(world, [&] { make_folders(all); });
     return all;
 }

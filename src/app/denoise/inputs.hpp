@@ -16,6 +16,7 @@ enum class OutputFormat : uint8_t { same, png, jpg, webp, bmp, tif, npy, raw };
 struct DenoiseJob {
     std::filesystem::path input;
     std::filesystem::path output;
+    std::filesystem::path clean{};  // the image without noise; empty: not known
 };
 
 struct DenoiseJobs {
@@ -29,6 +30,7 @@ struct DenoisePaths {
     std::vector<std::string> inputs;  // files, folders or glob patterns
     std::filesystem::path output;
     std::string weights;
+    std::filesystem::path clean;  // file or folder; empty: none
     bool recursive = false;
     OutputFormat format = OutputFormat::same;
 };
@@ -36,9 +38,10 @@ struct DenoisePaths {
 /// Lists the images in `inputs`: of a folder its images by name, with `recursive` also those in folders in it, except
 /// hidden folders, links and the output folder. `output` is read as by cp: it is a folder if it exists as one or ends
 /// in '/'. Otherwise it is a file, which needs exactly one input. If the only input is a folder, the output is a
-/// folder. Outputs in a folder are named as the inputs, below the folder of the input as there. Throws UsageError when
-/// nothing is found, for several inputs with one output file, two outputs of one name, an output that is an input or
-/// the weights, and a format that the name of the output contradicts. Makes no folders.
+/// folder. Outputs in a folder, and clean images, are named as the inputs, below the folder of the input as there.
+/// Throws UsageError when nothing is found, for several inputs with one output file or one clean one, two outputs of
+/// one name, an output that is an input, a clean image or the weights, and a format that the name of the output
+/// contradicts. Makes no folders.
 [[nodiscard]] DenoiseJobs list_jobs(const DenoisePaths& paths);
 
 /// list_jobs on the root, whose result all ranks get: then the order of the jobs is the same on all ranks. Each rank

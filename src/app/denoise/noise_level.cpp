@@ -69,7 +69,7 @@ std::string range_note(const config::ImageSettings& image, run::ImageSource& sou
     constexpr double kLowest = -1, kHighest = 2;
     if (!image.range.empty()) return "";
     if (!is_float(source.file()->info().dtype)) return "";
-    const image::SampleRange range = range_of(source.read_clean(middle_of(source.extent())).view());
+    const image::SampleRange range = range_of(source.read_unit(middle_of(source.extent())).view());
     if (range.low >= kLowest && range.high <= kHighest) return "";
     return fmt::format(
         "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", range.low,

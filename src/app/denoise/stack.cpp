@@ -122,12 +122,13 @@ class StackFigures {
 /// `image` and `file` must outlive it. `run` is collective over the group and throws AgreedError or PointFailed.
 class Stack {
   public:
-    Stack(Denoise& denoise, const Denoise::Image& image, const run::OpenImage& file,
+    Stack(Denoise& denoise, const Denoise::Image& image, const run::OpenFiles& files,
           const std::vector<std::string>& groups)
         : denoise_(denoise),
           ranks_(denoise.group_.ranks),
           image_(image),
-          file_(file),
+          files_(files),
+          file_(files.image),
           has_groups_(!groups.empty()),
           groups_(has_groups_ ? groups : std::vector<std::string>{""}) {}
 
@@ -138,7 +139,7 @@ class Stack {
         find_ranges();
         const int64_t num_pages = file_->num_pages();
         for (int64_t page = 0; page < num_pages && failure_.empty(); ++page) {
-            run::together(ranks_, [&] { file_->turn_to(page); });
+            run::together(ranks_, [&] { files_.turn_to(page); });
             has_groups_ ? run_bands() : add_page(page);
         }
         naming_page([&] { denoise_.runner_.finish_images(); });
@@ -173,7 +174,7 @@ class Stack {
 
     /// Plans a pass over the current page, or over a group of its bands.
     [[nodiscard]] Denoise::Pass plan_pass(const std::string& bands) {
-        Denoise::Pass pass = denoise_.plan_pass(image_.job, file_, bands, ranges_.at(bands));
+        Denoise::Pass pass = denoise_.plan_pass(image_.job, files_, bands, ranges_.at(bands));
         const int64_t num_pages = file_->num_pages();
         denoise_.progress_.expect(static_cast<double>(pass.source->extent().pixels() * num_pages),
                                   num_pages * std::ssize(groups_));
@@ -201,7 +202,7 @@ class Stack {
             denoise_.runner_.add({.point = std::move(pass.point),
                                   .files = files_with(save),
                                   .source = std::move(pass.source),
-                                  .turn = [this, page] { file_->turn_to(page); },
+                                  .turn = [this, page] { files_.turn_to(page); },
                                   .done = done});
         });
     }
@@ -262,6 +263,7 @@ class Stack {
     Denoise& denoise_;
     const comm::Communicator& ranks_;
     const Denoise::Image& image_;
+    const run::OpenFiles& files_;
     const run::OpenImage& file_;
     bool has_groups_;                  // of bands; otherwise a network takes a page as it is
     std::vector<std::string> groups_;  // of bands; one without a name where a page is taken as it is
@@ -272,10 +274,10 @@ class Stack {
     std::string failure_;  // the line about a page that failed, on all ranks
 };
 
-void Denoise::run_stack(const Image& image, const run::OpenImage& file, const std::vector<std::string>& groups) {
+void Denoise::run_stack(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups) {
     runner_.finish_images();
     keep_engines();
-    Stack stack(*this, image, file, groups);
+    Stack stack(*this, image, files, groups);
     try {
         std::string said = stack.run();
         report_(image.index, std::move(said), stack.passes());

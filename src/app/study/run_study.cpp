@@ -55,7 +55,7 @@ void read_measured_calls(config::Config& config) {
 std::set<std::filesystem::path> inputs_of(const config::Config& config) {
     std::set<std::filesystem::path> inputs, networks;
     for (const config::PointSettings& settings : config.points) {
-        inputs.insert({settings.image.path, settings.engine.file, settings.timed.results});
+        inputs.insert({settings.image.path, settings.image.clean, settings.engine.file, settings.timed.results});
         networks.insert({settings.weights, settings.network.file});
     }
     for (const std::filesystem::path& file : networks) {
@@ -96,18 +96,34 @@ void note_missing_weights(plan::Plan& plan, run::WeightsCache& weights) {
     }
 }
 
+/// What the prediction of a point's time leaves out on several nodes.
+void note_output_to_root(plan::Plan& plan, const plan::Topology& topology, const PlannedRanks& ranks) {
+    for (plan::Point& point : plan.points) {
+        if (!point.refusal.empty() || !point.halo) continue;
+        const double bytes = plan::bytes_to_root(point, topology);
+        if (bytes == 0) continue;
+        std::string note =
+            fmt::format("other nodes send {:.4g} MiB of the output to rank 0 in each pass", bytes / 0x1p20);
+        if (ranks.bandwidth_gb_per_s)
+            note += fmt::format(": {:.3g} s at {:.4g} GB/s, beside the predicted time",
+                                bytes / (*ranks.bandwidth_gb_per_s * 1e9), *ranks.bandwidth_gb_per_s);
+        point.notes.push_back(note);
+    }
+}
+
 }  // namespace
 
 plan::Plan plan_locally(config::Config config, const PlannedRanks& ranks, bool trusts_model) {
     settle_networks(points_of(config), trusts_model);
     run::WeightsCache weights;
-    plan::Topology topology = plan::make_local_topology(ranks.count);
+    plan::Topology topology = plan::make_local_topology(ranks.count, ranks.per_node);
     for (plan::RankPlace& place : topology.ranks) place.multiplies_bf16 = engine::native_multiplies_bf16();
     const bool wants_gpu = std::ranges::any_of(
         config.points, [](const auto& point) { return point.device == config::DeviceChoice::cuda; });
     if (ranks.gpu_gib || wants_gpu) plan::give_gpus(topology, std::llround(ranks.gpu_gib.value_or(0) * 0x1p30));
     plan::Plan plan = plan::make_plan(config, topology, run::source_facts, weights.lookup());
     note_missing_weights(plan, weights);
+    note_output_to_root(plan, topology, ranks);
     return plan;
 }
 
@@ -211,7 +227,8 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
     const auto facts_of = [&](const config::ImageSettings& image) {
         const plan::SourceFacts facts = run::source_facts(image);
         add_item(images, run::describe_source(image.path, facts), "; ");
-        if (std::ranges::count(files, std::filesystem::path(image.path)) == 0) files.emplace_back(image.path);
+        for (const std::string& file : {image.path, image.clean})
+            if (!file.empty() && std::ranges::count(files, std::filesystem::path(file)) == 0) files.emplace_back(file);
         return facts;
     };
     run::together(world, [&] { plan = plan::make_plan(config, topology, facts_of, runner.network_lookup()); });

@@ -26,6 +26,8 @@ void read_measured_calls(config::Config& config);
 /// What a study is planned for without a launch: on one host, with this machine's processor.
 struct PlannedRanks {
     int count = 1;
+    int per_node = 0;                          // 0: all on one
+    std::optional<double> bandwidth_gb_per_s;  // between ranks, each way
     std::optional<double> gpu_gib;  // each has a GPU of so much memory; none: where a point wants one, of any memory
 };
 

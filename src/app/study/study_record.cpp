@@ -3,6 +3,7 @@
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "config/text.hpp"
 #include "measure/summary.hpp"
@@ -212,6 +213,11 @@ void StudyRecord::print(const report::ResultsFile& results, const measure::Study
     print_text(out, "{}\n", report::points_table(summaries, study.recommendations, size));
     if (const std::string text = report::study_text(study, size); !text.empty()) print_text(out, "{}\n", text);
     if (is_detailed) print_text(out, "{}", ranks_text(results, summaries, size.width));
+    const auto left = std::ranges::count_if(summaries, [](const measure::Summary& point) {
+        return point.status == record::PointStatus::skipped || point.status == record::PointStatus::interrupted;
+    });
+    if (left > 0 && options_.can_resume)
+        fmt::print(out, "left:    {}; the same command with --resume goes on\n", counted(left, "point"));
     fmt::print(out, "results: {}\n", file_.string());
     if (files_written) fmt::print(out, "report:  {}\n", (options_.folder / "report.html").string());
     if (!is_detailed)

@@ -30,6 +30,7 @@ namespace pb::app {
 struct RecordOptions {
     std::set<std::filesystem::path> inputs;  // files that no output may replace: the study and what its points read
     std::filesystem::path folder;
+    bool can_resume = false;  // the command has --resume
     bool resume = false;
     bool force = false;
     bool strict = false;

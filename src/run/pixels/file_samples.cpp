@@ -1,5 +1,6 @@
 #include "run/pixels/file_samples.hpp"
 
+#include "base/text.hpp"
 #include "config/text.hpp"
 
 #include "patchbench/base/enum_names.hpp"
@@ -76,6 +77,28 @@ int64_t thinning(int64_t num_pages, int64_t channels) {
     return n;
 }
 
+config::ImageSettings settings_of_clean(const config::ImageSettings& settings) {
+    config::ImageSettings clean = settings;
+    clean.path = settings.clean;
+    return clean;
+}
+
+std::string form_of(const image::ImageFile& file) {
+    const image::ImageInfo& info = file.info();
+    return fmt::format("{} x {} px (height x width), {}{}", info.extent.h, info.extent.w,
+                       counted(info.channels, "channel"),
+                       file.num_pages() == 1 ? "" : ", " + counted(file.num_pages(), "page"));
+}
+
+OpenFiles check_form(OpenFiles files, const config::ImageSettings& settings) {
+    if (files.clean == nullptr) return files;
+    const std::string has = form_of(*files.clean), wanted = form_of(*files.image);
+    if (has == wanted) return files;
+    throw UsageError(
+        fmt::format("{}: has {}, but {} has {}: image.clean (denoise: --clean) is the same image without noise",
+                    settings.clean, has, settings.path, wanted));
+}
+
 }  // namespace
 
 OpenImage open_file(const config::ImageSettings& settings) {
@@ -85,11 +108,32 @@ OpenImage open_file(const config::ImageSettings& settings) {
     return image::open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
 }
 
-OpenImage open_pages(const config::ImageSettings& settings, std::span<const int64_t> pages) {
+namespace {
+
+OpenImage open_stack(const config::ImageSettings& settings, std::span<const int64_t> pages) {
     if (settings.raw.empty()) return image::open_stack(settings.path, pages);
     if (!pages.empty() && (pages.size() > 1 || pages.front() != 0))
         throw UsageError(settings.path + ": raw samples are one image, without pages; leave out --pages");
     return open_file(settings);
+}
+
+}  // namespace
+
+void OpenFiles::turn_to(int64_t page) const {
+    image->turn_to(page);
+    if (clean) clean->turn_to(page);
+}
+
+OpenFiles open_files(const config::ImageSettings& settings) {
+    OpenFiles files{.image = open_file(settings)};
+    if (!settings.clean.empty()) files.clean = open_file(settings_of_clean(settings));
+    return check_form(std::move(files), settings);
+}
+
+OpenFiles open_pages(const config::ImageSettings& settings, std::span<const int64_t> pages) {
+    OpenFiles files{.image = open_stack(settings, pages)};
+    if (!settings.clean.empty()) files.clean = open_stack(settings_of_clean(settings), pages);
+    return check_form(std::move(files), settings);
 }
 
 FileSamples::FileSamples(const config::ImageSettings& settings, OpenImage file)
@@ -209,7 +253,7 @@ std::string range_setting(const image::SampleRange& range) {
 }
 
 image::ImageInfo info_of(const config::ImageSettings& settings) {
-    return with_bands(settings.path, open_file(settings)->info(), config::parse_bands(settings.bands));
+    return with_bands(settings.path, open_files(settings).image->info(), config::parse_bands(settings.bands));
 }
 
 }  // namespace pb::run

@@ -22,8 +22,19 @@ using OpenImage = std::shared_ptr<image::ImageFile>;
 /// open_image.
 [[nodiscard]] OpenImage open_file(const config::ImageSettings& settings);
 
-/// As open_file, but accepts a stack: its pages with the numbers `pages`, or all when there are none (open_stack).
-[[nodiscard]] OpenImage open_pages(const config::ImageSettings& settings, std::span<const int64_t> pages);
+/// The open files of an image.
+struct OpenFiles {
+    OpenImage image;
+    OpenImage clean;  // null: image.clean names none
+
+    /// Makes a page the current one of both.
+    void turn_to(int64_t page) const;
+};
+
+/// Opens `path` as open_file does, and `clean` in the same way, which must have the same extents, channels and pages.
+[[nodiscard]] OpenFiles open_files(const config::ImageSettings& settings);
+/// As open_files, but accepts stacks: their pages with the numbers `pages`, or all when there are none (open_stack).
+[[nodiscard]] OpenFiles open_pages(const config::ImageSettings& settings, std::span<const int64_t> pages);
 
 class FileSamples {
   public:
@@ -68,7 +79,7 @@ class FileSamples {
 /// Formats a range as the setting image.range does.
 [[nodiscard]] std::string range_setting(const image::SampleRange& range);
 
-/// Returns the info of the file with the bands that the settings select. Reads no samples.
+/// Returns the info of the file with the bands that the settings select. Reads no samples. Throws as open_files.
 [[nodiscard]] image::ImageInfo info_of(const config::ImageSettings& settings);
 
 }  // namespace pb::run

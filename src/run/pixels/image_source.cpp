@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <vector>
 
 namespace pb::run {
 
@@ -20,19 +22,24 @@ Rect shifted(const Rect& part, const Rect& origin) {
 }  // namespace
 
 ImageSource::ImageSource(const config::ImageSettings& settings)
-    : ImageSource(settings, settings.path.empty() ? nullptr : open_file(settings)) {}
+    : ImageSource(settings, settings.path.empty() ? OpenFiles{} : open_files(settings)) {}
 
-ImageSource::ImageSource(const config::ImageSettings& settings, OpenImage opened)
+ImageSource::ImageSource(const config::ImageSettings& settings, const OpenFiles& opened)
     : settings_(settings), version_(file_version(settings.path)) {
-    if (opened == nullptr) {
+    if (opened.image == nullptr) {
         crop_ = {0, 0, {settings.height, settings.width}};
         channels_ = settings.channels;
         return;
     }
-    file_ = std::make_unique<FileSamples>(settings, std::move(opened));
+    file_ = std::make_unique<FileSamples>(settings, opened.image);
     crop_ = plan::crop_of(settings, file_->info().extent);
     channels_ = file_->info().channels;
     dtype_ = settings.noise_sigma > 0 || file_->map() ? DType::f32 : file_->info().dtype;
+    if (opened.clean == nullptr) return;
+    config::ImageSettings clean = settings;
+    clean.path = settings.clean;
+    if (file_->map() && !settings.range.empty()) clean.range = range_setting(file_->map()->range());
+    clean_ = std::make_unique<FileSamples>(clean, opened.clean);
 }
 
 ImageSource::~ImageSource() = default;
@@ -62,14 +69,21 @@ void ImageSource::add_noise_to(const Rect& part, MutablePixelView samples) {
     restore_gaps(part, samples);
 }
 
-image::Image ImageSource::read_clean(const Rect& part) {
+image::Image ImageSource::read_unit(const Rect& part) {
     image::Image image(part.extent, channels_, DType::f32);
     read(part, image.view());
     return image;
 }
 
+image::Image ImageSource::read_clean(const Rect& part) {
+    if (clean_ == nullptr) return read_unit(part);
+    image::Image image(part.extent, channels_, DType::f32);
+    clean_->read_unit(shifted(part, crop_), image.view());
+    return image;
+}
+
 image::Image ImageSource::read_noisy(const Rect& part) {
-    image::Image image = read_clean(part);
+    image::Image image = read_unit(part);
     add_noise_to(part, image.view());
     return image;
 }
@@ -104,7 +118,7 @@ void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
     if (!has_gaps()) return;
     const image::Image marked = file_->read_marked(shifted(part, crop_));
     if (pb::image::count_gaps(marked.view()) == 0) return;
-    const image::Image seen = read_clean(part);
+    const image::Image seen = read_unit(part);
     const int64_t count = part.extent.w * channels_;
     for (int64_t y = 0; y < part.extent.h; ++y) {
         const auto* marks = reinterpret_cast<const float*>(marked.view().row(y));
@@ -117,6 +131,19 @@ void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
 
 int64_t ImageSource::count_gaps(const Rect& part) {
     return has_gaps() ? pb::image::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
+}
+
+int64_t ImageSource::blank_gaps(const Rect& part, std::initializer_list<image::Image*> images) {
+    std::vector<bool> is_gap(static_cast<size_t>(part.extent.pixels() * channels_));
+    for (FileSamples* file : {file_.get(), clean_.get()}) {
+        if (file == nullptr || !file->has_gaps()) continue;
+        const image::Image marked = file->read_marked(shifted(part, crop_));
+        for (size_t i = 0; i < is_gap.size(); ++i) is_gap[i] = is_gap[i] || std::isnan(marked.as<float>()[i]);
+    }
+    for (image::Image* image : images)
+        for (size_t i = 0; i < is_gap.size(); ++i)
+            if (is_gap[i]) image->as<float>()[i] = 0;
+    return std::ranges::count(is_gap, true);
 }
 
 std::string describe_source(const std::string& path, const plan::SourceFacts& facts) {

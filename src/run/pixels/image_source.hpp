@@ -5,6 +5,7 @@
 #include "plan/plan.hpp"
 #include "run/pixels/file_samples.hpp"
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -15,8 +16,8 @@ class ImageSource {
     /// Opens the file, if there is one. Reads only its headers, except with image.range auto. Throws UsageError in the
     /// cases of FileSamples, and for a crop beyond the image.
     explicit ImageSource(const config::ImageSettings& settings);
-    /// As above, with a file that is already open (file_samples.hpp). Null: there is no file.
-    ImageSource(const config::ImageSettings& settings, OpenImage opened);
+    /// As above, with files that are already open (file_samples.hpp). Null: there is no file.
+    ImageSource(const config::ImageSettings& settings, const OpenFiles& opened);
     ~ImageSource();
 
     /// The facts that a plan needs about the whole image, before cropping.
@@ -28,7 +29,9 @@ class ImageSource {
     [[nodiscard]] DType dtype() const { return dtype_; }
     /// True when each rank should read its own part; false when one rank of a node should decode for all.
     [[nodiscard]] bool windowed() const;
-    [[nodiscard]] bool clean_is_known() const { return settings_.path.empty() || settings_.noise_sigma > 0; }
+    [[nodiscard]] bool clean_is_known() const {
+        return settings_.path.empty() || settings_.noise_sigma > 0 || clean_ != nullptr;
+    }
 
     /// Reads `part` (in cropped coordinates) without noise, in dtype(). Gaps are filled.
     void read(const Rect& part, MutablePixelView to);
@@ -37,7 +40,9 @@ class ImageSource {
     void add_noise_to(const Rect& part, MutablePixelView samples);
     /// Returns `part` with noise, f32 in [0,1]: the input of verification and probes.
     [[nodiscard]] image::Image read_noisy(const Rect& part);
-    /// Returns `part` without noise, f32.
+    /// Returns `part` without the study's noise, f32.
+    [[nodiscard]] image::Image read_unit(const Rect& part);
+    /// Returns `part` as it would be without any noise, f32: of image.clean, or read_unit().
     [[nodiscard]] image::Image read_clean(const Rect& part);
 
     /// The properties of an output file: the file's sample type (u8 for a scene), and alpha unless the image is
@@ -53,6 +58,8 @@ class ImageSource {
     void restore_gaps(const Rect& part, MutablePixelView unit);
     /// Counts the gaps in `part`.
     [[nodiscard]] int64_t count_gaps(const Rect& part);
+    /// Sets the samples of `part` (f32) to 0 in `images` where the image or its clean form has a gap. Counts them.
+    int64_t blank_gaps(const Rect& part, std::initializer_list<image::Image*> images);
     /// The map from samples to [0,1]; null: integers are divided by full scale.
     [[nodiscard]] const image::SampleMap* map() const;
 
@@ -65,7 +72,7 @@ class ImageSource {
 
     config::ImageSettings settings_;
     std::string version_;
-    std::unique_ptr<FileSamples> file_;
+    std::unique_ptr<FileSamples> file_, clean_;
     Rect crop_;  // in coordinates of the file
     int64_t channels_ = 0;
     DType dtype_ = DType::f32;

@@ -52,10 +52,11 @@ namespace {
 /// Returns PSNR and SSIM before and after denoising. Call it only on the root.
 record::Quality measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
-    const image::Image clean = source.read_clean(whole);
-    const image::Image denoised = MemorySink(output, &source).read(whole);
-    const image::Image noisy = source.read_noisy(whole);
-    const int64_t samples = whole.extent.pixels() * output.pixels.channels - source.count_gaps(whole);
+    image::Image clean = source.read_clean(whole);
+    image::Image denoised = MemorySink(output, &source).read(whole);
+    image::Image noisy = source.read_noisy(whole);
+    const int64_t samples =
+        whole.extent.pixels() * output.pixels.channels - source.blank_gaps(whole, {&clean, &denoised, &noisy});
     const auto psnr_to_clean = [&](const image::Image& image) {
         return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
     };
@@ -74,10 +75,11 @@ record::Quality measure_quality_by_windows(const Team& team, const RankShare& sh
     together(team.ranks, [&] {
         for (const int64_t index : indices_of(share.windows_done())) {
             const Rect part = share.work().tile(index).core;
-            const image::Image clean = source.read_clean(part);
-            noisy_sum += image::squared_error(source.read_noisy(part).view(), clean.view());
-            denoised_sum += image::squared_error(share.cores().read(part).view(), clean.view());
-            gaps += static_cast<double>(source.count_gaps(part));
+            image::Image clean = source.read_clean(part), noisy = source.read_noisy(part);
+            image::Image denoised = share.cores().read(part);
+            gaps += static_cast<double>(source.blank_gaps(part, {&clean, &noisy, &denoised}));
+            noisy_sum += image::squared_error(noisy.view(), clean.view());
+            denoised_sum += image::squared_error(denoised.view(), clean.view());
         }
     });
     const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(team.ranks.sum(gaps));

@@ -34,7 +34,7 @@ std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& cl
                                             double sigma) {
     Moments noise;
     for (const Rect& part : parts) {
-        const image::Image expected = clean.read_clean(part);
+        const image::Image expected = clean.read_unit(part);
         add_differences(noisy.read(part).part(part), expected.view(), noise);
         noise.count -= static_cast<double>(clean.count_gaps(part));  // gaps have no noise: they add nothing to the sums
     }

@@ -1,0 +1,95 @@
+"""PSNR against an image without noise (denoise --clean), beside NumPy's of the files."""
+import re
+
+from readers import ReadersTest, denoise, main  # first: it makes the packages below known
+
+import numpy
+import tifffile
+
+GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained')
+FULL = 65535
+
+
+def scene(*shape):
+    """Values in [0.2, 0.8]."""
+    places = numpy.meshgrid(*(numpy.arange(extent) for extent in shape), indexing='ij')
+    return 0.5 + 0.3 * numpy.sin(sum((7 + i) * axis for i, axis in enumerate(places)) / 40)
+
+
+def with_noise(clean, seed=1):
+    return numpy.clip(clean + numpy.random.default_rng(seed).normal(0, 0.05, clean.shape), 0, 1)
+
+
+def psnr(image, clean):
+    return -10 * numpy.log10(numpy.mean(numpy.square(numpy.clip(image, 0, 1) - numpy.clip(clean, 0, 1))))
+
+
+class Quality(ReadersTest):
+    def setUp(self):
+        super().setUp()
+        self.noisy, self.clean, self.out = (self.folder / name for name in ('noisy.tif', 'clean.tif', 'out.tif'))
+
+    def told(self, *arguments, ranks=2):
+        """The PSNR of noisy and denoised image in each line."""
+        self.said = said = denoise(self.noisy, self.out, *GRAY, '--clean', self.clean, *arguments, ranks=ranks)
+        return [tuple(map(float, pair)) for pair in re.findall(r'PSNR (\S+) -> (\S+) dB', said)]
+
+    def assert_near(self, told, *expected):
+        numpy.testing.assert_allclose(told, expected, atol=0.006)
+
+    def test_of_an_image(self):
+        clean = scene(70, 61, 3)
+        noisy = numpy.round(FULL * with_noise(clean)).astype(numpy.uint16)
+        tifffile.imwrite(self.noisy, noisy, photometric='rgb')
+        tifffile.imwrite(self.clean, clean.astype(numpy.float32), photometric='rgb')
+        for output in ('memory', 'file'):
+            told = self.told('--output', output)
+            self.assert_near(told, (psnr(noisy / FULL, clean), psnr(tifffile.imread(self.out) / FULL, clean)))
+
+    def test_of_samples_with_a_range_and_gaps_of_either_file(self):
+        clean = (1000 * scene(64, 80)).astype(numpy.float32)
+        noisy = (1000 * with_noise(clean / 1000)).astype(numpy.float32)
+        noisy[3:9, 5] = clean[40, 11:17] = -1
+        tifffile.imwrite(self.noisy, noisy)
+        tifffile.imwrite(self.clean, clean)
+        known = (noisy >= 0) & (clean >= 0)
+        for output in ('memory', 'file'):
+            told = self.told('--range', '0:1000', '--nodata=-1', '--output', output)
+            self.assert_near(told, tuple(psnr(image[known] / 1000, clean[known] / 1000) for image in (noisy, tifffile.imread(self.out))))
+        told = self.told('--range', 'auto', '--nodata=-1')
+        low, high = map(float, re.search(r'range (\S+):(\S+),', self.said).groups())
+        self.assertTrue(0 < low < 200 and 800 < high < 1000, self.said)
+        self.assert_near(told, tuple(psnr((image[known] - low) / (high - low), (clean[known] - low) / (high - low))
+                                     for image in (noisy, tifffile.imread(self.out))))
+
+    def test_of_a_stack(self):
+        clean = scene(4, 60, 70)
+        noisy = numpy.round(FULL * with_noise(clean)).astype(numpy.uint16)
+        tifffile.imwrite(self.noisy, noisy, photometric='minisblack')
+        tifffile.imwrite(self.clean, numpy.round(FULL * clean).astype(numpy.uint16), photometric='minisblack')
+        told = self.told()
+        out = tifffile.imread(self.out) / FULL
+        self.assert_near(told, tuple(numpy.mean([psnr(a, b) for a, b in zip(images, clean)]) for images in (noisy / FULL, out)))
+        told = self.told('--pages', '1,3')
+        out = tifffile.imread(self.out) / FULL
+        self.assert_near(told, tuple(numpy.mean([psnr(a, b) for a, b in zip(images, clean[1::2])]) for images in (noisy[1::2] / FULL, out)))
+
+    def test_of_bands(self):
+        clean = scene(50, 60, 6)
+        noisy = with_noise(clean).astype(numpy.float32)
+        self.noisy, self.clean, self.out = (file.with_suffix('.npy') for file in (self.noisy, self.clean, self.out))
+        numpy.save(self.noisy, noisy)
+        numpy.save(self.clean, clean.astype(numpy.float32))
+        told = self.told('--bands', '3')
+        out = numpy.load(self.out)
+        groups = (slice(0, 3), slice(3, 6))
+        self.assert_near(told, *((psnr(noisy[..., group], clean[..., group]), psnr(out[..., group], clean[..., group])) for group in groups))
+
+    def test_of_the_image_itself(self):
+        tifffile.imwrite(self.noisy, numpy.full((40, 40), 99, numpy.uint8))
+        self.clean = self.noisy
+        self.assertEqual(self.told()[0][0], float('inf'))
+
+
+if __name__ == '__main__':
+    main()
