@@ -331,6 +331,7 @@ class Clean(program.ProgramTest):
                              (self.folder / 'none.png', ('none.png',)), (self.write('text.png', b'text'), ('text.png',))):
             self.assert_refused(run('denoise', self.noisy / '0.png', out, '--clean', clean, *FAST, ranks=2), 2, *words)
         self.assert_refused(run('denoise', self.noisy, out.with_suffix(''), '--clean', self.clean / '0.png'), 2, '--clean', 'folder')
+        self.assert_refused(run('denoise', self.noisy / '0.png', out, '--clean', self.noisy), 2, '--clean', 'itself')
         (self.clean / '1.png').unlink()
         self.assert_refused(run('denoise', self.noisy, out.with_suffix(''), '--clean', self.clean), 2, '--clean', '1.png')
         self.assertEqual(list(self.folder.glob('out*')), [])

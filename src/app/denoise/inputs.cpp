@@ -115,6 +115,14 @@ fs::path clean_for(const FoundImage& image, const DenoisePaths& paths, bool is_o
         fmt::format("--clean {}: there is no {} for {}", paths.clean.string(), clean.string(), image.file.string()));
 }
 
+void require_not_itself(const DenoiseJob& job) {
+    std::error_code not_there;
+    if (!job.clean.empty() && fs::equivalent(job.input, job.clean, not_there))
+        throw UsageError(fmt::format(
+            "--clean {}: is the image itself; where noise is added (--add-noise), it is compared with the image anyway",
+            job.clean.string()));
+}
+
 /// Finds outputs that are inputs, clean images or the weights, and outputs of several inputs.
 class OutputCheck {
   public:
@@ -230,6 +238,7 @@ DenoiseJobs list_jobs(const DenoisePaths& paths) {
     const bool is_one = found.images.size() == 1;
     for (const FoundImage& image : found.images) {
         all.jobs.push_back({image.file, output_for(image, paths, all.into_folder), clean_for(image, paths, is_one)});
+        require_not_itself(all.jobs.back());
         outputs.keep(all.jobs.back().clean);
     }
     for (const DenoiseJob& job : all.jobs) outputs.check(job);
