@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace pb::measure {
 
@@ -87,6 +88,27 @@ void rate_crowding(const record::PointTrace& trace, Summary& summary) {
            "again on a quiet machine");
 }
 
+/// The same seen from the ranks, whoever had the processors: a limit of a container leaves no trace of others.
+void rate_core_share(const record::PointTrace& trace, Summary& summary) {
+    constexpr double kLeastShare = 0.6;
+    if (!summary.pipeline_s || trace.wall_s.size() < 2 || record::core_share_of(trace).value_or(1) >= kLeastShare)
+        return;
+    worsen(summary, Validity::invalid,
+           "a rank had a core for less than 60 % of the time of its forward calls (see 'cores were short'); give each "
+           "rank cores of its own, without a limit, and keep other work off the machine");
+}
+
+/// A median says little where the repetitions agree on nothing. Those of a short measurement are not judged.
+void rate_spread(const record::PointTrace& trace, Summary& summary) {
+    constexpr double kMostRatio = 3, kLeastSeconds = 1;
+    if (!summary.pipeline_low_s || *summary.pipeline_high_s <= kMostRatio * *summary.pipeline_low_s) return;
+    if (std::accumulate(trace.wall_s.begin(), trace.wall_s.end(), 0.0) < kLeastSeconds) return;
+    worsen(
+        summary, Validity::invalid,
+        "the upper end of the interval is more than three times the lower one: the repetitions differ too much for a "
+        "figure; keep other work off the machine");
+}
+
 std::string signed_percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
 
 /// Notes the discarded measurements, and the cause of drift that the kernels report for the one that was kept.
@@ -104,6 +126,15 @@ void note_measurements(const record::PointTrace& trace, Summary& summary) {
                         trace.discarded.empty() ? "only" : "last", with_cause(record::disturbance_of(trace.ranks))));
     else if (const std::string foreign = record::foreign_work_of(trace.ranks); !foreign.empty())
         summary.notes.push_back("not measured alone: " + foreign);
+}
+
+void note_core_share(const record::PointTrace& trace, Summary& summary) {
+    constexpr double kWorthNoting = 0.9;
+    if (const auto share = record::core_share_of(trace); share && *share < kWorthNoting)
+        summary.notes.push_back(fmt::format(
+            "cores were short: a rank had one for {:.0f} % of the time of its forward calls (limits of a container, "
+            "cores that ranks share, other processes)",
+            100 * *share));
 }
 
 void note_stop(const record::PointTrace& trace, Summary& summary) {
@@ -168,6 +199,7 @@ void take_notes(const record::PointTrace& trace, Summary& summary) {
     if (!summary.pipeline_s) return;
     note_stop(trace, summary);
     note_measurements(trace, summary);
+    note_core_share(trace, summary);
     for (auto& note : telemetry_notes(trace)) summary.notes.push_back(std::move(note));
     if (summary.repetitions < kMinRepetitionsForInterval)
         summary.notes.push_back(
@@ -191,6 +223,8 @@ void rate_validity(const record::PointTrace& trace, Summary& summary) {
     rate_measurement(trace, summary);
     rate_trend(trace, summary);
     rate_crowding(trace, summary);
+    rate_core_share(trace, summary);
+    rate_spread(trace, summary);
     take_notes(trace, summary);
 }
 

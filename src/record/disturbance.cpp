@@ -1,5 +1,6 @@
 // Says in words what else went on on the hosts while a point was timed: the functions of rank.hpp.
 #include "base/text.hpp"
+#include "plan/slabs.hpp"
 #include "record/point.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <span>
 #include <string>
 
@@ -97,9 +99,31 @@ std::string disturbance_of(std::span<const RankTrace> ranks) {
 
 std::string foreign_work_of(std::span<const RankTrace> ranks) { return join_hosts(ranks, add_foreign_work); }
 
+namespace {
+
+bool is_timed_by_processors(const PointTrace& trace) {
+    return trace.point.device == DeviceKind::cpu && !plan::is_simulated(trace.point);
+}
+
+}  // namespace
+
+std::optional<double> core_share_of(const PointTrace& trace) {
+    constexpr double kLeastSeconds = 1;
+    if (!is_timed_by_processors(trace) || plan::is_exchanged(trace.point)) return std::nullopt;
+    std::optional<double> least;
+    for (const RankTrace& rank : trace.ranks) {
+        double forward_s = 0;
+        for (const StageSeconds& stages : rank.stage_s) forward_s += stages[Stage::forward];
+        const double own_s = std::accumulate(rank.cpu_s.begin(), rank.cpu_s.end(), 0.0);
+        if (forward_s < kLeastSeconds || own_s <= 0) continue;
+        least = std::min(least.value_or(own_s / forward_s), own_s / forward_s);
+    }
+    return least;
+}
+
 double crowding_of(const PointTrace& trace) {
     constexpr double kLeastSeconds = 1, kLeastPressure = 0.5;
-    if (trace.point.device != DeviceKind::cpu || plan::is_simulated(trace.point)) return 0;
+    if (!is_timed_by_processors(trace)) return 0;
     double most = 0;
     for (const auto& [name, host] : by_host(trace.ranks)) {
         if (host.first == nullptr || !host.all_own_known || host.own_cpu_s <= 0) continue;

@@ -174,6 +174,11 @@ struct PointTrace {
 /// devices.
 [[nodiscard]] double crowding_of(const PointTrace& trace);
 
+/// CPU time of a rank's process by the time of its forward calls, over all repetitions; the least over ranks. Below 1
+/// it waited for a core: a limit of its container, cores that ranks share, other work. None where no CPU computes,
+/// where ranks wait for rows of others in these calls, in less than a second, and where a time is not known.
+[[nodiscard]] std::optional<double> core_share_of(const PointTrace& trace);
+
 /// Processed pixels by their arithmetic.
 [[nodiscard]] inline double computed_pixels(const PointTrace& trace) {
     return trace.computed_pixels > 0 ? trace.computed_pixels : trace.processed_pixels;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -60,12 +61,27 @@ std::map<std::string, std::string> libraries(const record::Environment& environm
     return all;
 }
 
+/// Whether the same ranks stand on the same nodes, and it is known which cores they may use.
+bool have_known_cores(const plan::Topology& before, const plan::Topology& after) {
+    const auto is_known = [](const plan::RankPlace& place) { return !place.affinity.empty(); };
+    return std::ranges::equal(before.ranks, after.ranks, {}, &plan::RankPlace::node, &plan::RankPlace::node) &&
+           std::ranges::all_of(before.ranks, is_known) && std::ranges::all_of(after.ranks, is_known);
+}
+
+/// "1 core a rank", "1 core shared by 2 ranks".
+std::string cores_text(const plan::Topology& topology) {
+    std::vector<int> ranks(topology.ranks.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return plan::binding_of(topology, ranks);
+}
+
 void add_topology(Differences& all, const plan::Topology& before, const plan::Topology& after) {
     using Place = const plan::RankPlace&;
     add(all, "ranks", std::to_string(before.num_ranks()), std::to_string(after.num_ranks()));
     const auto places = [&](const char* what, bool decisive, const PlaceText& text) {
         add_places(all, what, before, after, decisive, text);
     };
+    if (have_known_cores(before, after)) add(all, "cores", cores_text(before), cores_text(after));
     places("node", true, [](Place p) { return std::to_string(p.node); });
     places("device", true, [](Place p) { return std::string(name_of(p.device.kind)); });
     places("device_name", true, [](Place p) { return p.device_name; });

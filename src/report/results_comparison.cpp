@@ -178,7 +178,14 @@ void doubt_crowded(const Side& side, measure::Comparison& comparison) {
         "others had more than twice the CPU time of the ranks of {}: measure it again on a quiet machine", side.name);
 }
 
-void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
+void doubt_invalid(const Side& side, measure::Comparison& comparison) {
+    comparison.change = measure::Change::unsure;
+    comparison.reason = fmt::format("figures of {} are INVALID: they are not to be compared", side.name);
+}
+
+/// What differs between two launches beside the work: each is said once.
+void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& all) {
+    std::vector<std::string> remarks;
     for (const auto& [key, was, is] : differences(protocol_of(before), protocol_of(after)))
         remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is));
     const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
@@ -191,6 +198,11 @@ void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& afte
     const std::string new_card = after.trace.point.settings.network.card_text();
     if (old_card != new_card)
         remarks.push_back(fmt::format("card of the network differs: {} -> {}", old_card, new_card));
+    const std::string old_halo = plan::halo_text(before.trace.point), new_halo = plan::halo_text(after.trace.point);
+    if (old_halo != new_halo)  // where it is found, as by halo: auto
+        remarks.push_back(fmt::format("halo differs: {} -> {}", old_halo, new_halo));
+    for (std::string& remark : remarks)
+        if (std::ranges::count(all, remark) == 0) all.push_back(std::move(remark));
 }
 
 PointComparison compare_point(const Match& match, const ResultsComparison& results, const std::vector<Match>& all) {
@@ -213,9 +225,12 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
         for (const Side* side : {&match.before, &match.after}) {
             add_foreign_work(*side, point.remarks);
             if (is_crowded(*side)) doubt_crowded(*side, *point.comparison);
+            if (std::ranges::all_of(side->launches, is_invalid)) doubt_invalid(*side, *point.comparison);
         }
     if (!match.before.launches.empty() && !match.after.launches.empty())
-        add_protocol_remarks(*match.before.launches.front(), *match.after.launches.front(), point.remarks);
+        for (const Side* side : {&match.before, &match.after})
+            for (const RecordedPoint* launch : side->launches)
+                add_protocol_remarks(*match.before.launches.front(), *launch, point.remarks);
     return point;
 }
 

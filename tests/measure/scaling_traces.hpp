@@ -30,7 +30,7 @@ inline record::PointTrace ranks_trace(int num_ranks, double pass_s) {
         rank.num_windows = rank.num_patches = rank.num_batches = shard(10, number, num_ranks).size();
         for (const double wall_s : trace.wall_s) {
             rank.wall_s.push_back(number % 2 == 1 ? 0.8 * wall_s : wall_s);
-            rank.cpu_s.push_back(0.01 * wall_s);
+            rank.cpu_s.push_back(wall_s);
             record::StageSeconds stages{};
             stages[static_cast<size_t>(record::Stage::gather)] = 0.1 * wall_s;
             stages[static_cast<size_t>(record::Stage::forward)] = 0.6 * wall_s;

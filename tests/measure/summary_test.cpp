@@ -279,6 +279,60 @@ TEST(Summary, RanksWithoutProcessorsAreNoMeasurement) {
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
 }
 
+/// mutant: the rank with most, or the sum of all ranks.
+TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
+    record::PointTrace trace = trace_of({1.0, 1.0, 1.0});
+    trace.point.device = DeviceKind::cpu;
+    for (auto& rank : trace.ranks) {
+        for (record::StageSeconds& stages : rank.stage_s) stages[record::Stage::forward] = 0.8;
+        rank.cpu_s = {1.0, 1.0, 1.0};
+        rank.telemetry = {};
+    }
+    const auto said = [&] { return testing::Contains(HasSubstr("cores were short: a rank had one for")); };
+    EXPECT_EQ(summarise(trace).validity, Validity::valid);
+    EXPECT_THAT(summarise(trace).notes, testing::Not(said()));
+    trace.ranks[1].cpu_s = {0.6, 0.6, 0.8};
+    EXPECT_DOUBLE_EQ(record::core_share_of(trace).value(), 2.0 / 2.4);
+    EXPECT_EQ(summarise(trace).validity, Validity::valid);
+    EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("a rank had one for 83 % of")));
+    trace.ranks[1].cpu_s = {0.4, 0.5, 0.5};
+    EXPECT_EQ(summarise(trace).validity, Validity::invalid);
+    EXPECT_THAT(summarise(trace).reasons, Contains(HasSubstr("less than 60 % of the time of its forward calls")));
+    for (const auto& meddle : std::initializer_list<std::function<void(record::PointTrace&)>>{
+             [](auto& other) { other.point.device = DeviceKind::cuda; },
+             [](auto& other) { other.point.settings.engine = EngineKind::timed; },
+             [](auto& other) {
+                 other.ranks[1].cpu_s = {0, 0, 0};
+             },
+             [](auto& other) {
+                 for (auto& stages : other.ranks[1].stage_s) stages[record::Stage::forward] = 0.3;
+                 other.ranks[1].cpu_s = {0.1, 0.1, 0.1};
+             }}) {
+        record::PointTrace other = trace;
+        meddle(other);
+        EXPECT_EQ(summarise(other).validity, Validity::valid);
+    }
+    record::PointTrace job = trace_of({3.0});
+    job.point.device = DeviceKind::cpu;
+    for (auto& rank : job.ranks) {
+        rank.stage_s[0][record::Stage::forward] = 2;
+        rank.cpu_s = {0.5};
+    }
+    EXPECT_DOUBLE_EQ(record::core_share_of(job).value(), 0.25);
+    EXPECT_EQ(summarise(job).validity, Validity::valid) << "of denoise";
+}
+
+TEST(Summary, RepetitionsThatAgreeOnNothingAreNoFigure) {
+    const std::vector<double> apart{1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0};
+    EXPECT_EQ(summarise(trace_of(apart)).validity, Validity::invalid);
+    EXPECT_THAT(summarise(trace_of(apart)).reasons, Contains(HasSubstr("three times the lower one")));
+    EXPECT_EQ(summarise(trace_of({1.0, 2.9, 1.0, 2.9, 1.0, 2.9, 1.0, 2.9})).validity, Validity::valid);
+    EXPECT_EQ(summarise(trace_of({1.0, 9.0, 1.0, 9.0})).validity, Validity::valid) << "no interval";
+    std::vector<double> brief = apart;
+    for (double& time : brief) time /= 50;
+    EXPECT_EQ(summarise(trace_of(brief)).validity, Validity::valid) << "0.8 s in all";
+}
+
 TEST(Summary, ADriftIsNoFigureAndSaysWhatToDo) {
     const std::vector<double> rising{1.0, 1.02, 1.04, 1.06, 1.08, 1.10, 1.12, 1.14, 1.16};
     const Summary drifting = summarise(trace_of(rising));

@@ -81,6 +81,41 @@ TEST(ResultsComparison, ACrowdedLaunchShowsNoDifference) {
     EXPECT_EQ(change(), measure::Change::faster);
 }
 
+/// mutant: the first launch alone.
+TEST(ResultsComparison, EachLaunchIsLookedAt) {
+    const auto launch = [](int64_t reps_s) { return sample_point(1, static_cast<double>(reps_s), 1, 100); };
+    record::PointTrace other = launch(9);
+    other.weights_sha256 = "5678";
+    const auto same = [&](double s) {
+        record::PointTrace trace = sample_point(1, s, 1, 100);
+        trace.weights_sha256 = "1234";
+        return results_of({trace});
+    };
+    const auto remarks =
+        compare_results({same(8)}, {same(9), results_of({other}), results_of({other})}).points.at(0).remarks;
+    EXPECT_THAT(remarks, testing::ElementsAre("weights differs: 1234 -> 5678"));
+}
+
+TEST(ResultsComparison, InvalidFiguresShowNoDifference) {
+    record::PointTrace before = sample_point(1, 16, 1, 100), after = sample_point(1, 8, 1, 100);
+    const auto compared = [&] {
+        return compare_results({results_of({before})}, {results_of({after})}).points.at(0).comparison.value();
+    };
+    EXPECT_EQ(compared().change, measure::Change::faster);
+    after.shared_device = true;
+    EXPECT_EQ(compared().change, measure::Change::unsure);
+    EXPECT_THAT(compared().reason, testing::HasSubstr("figures of NEW are INVALID"));
+}
+
+TEST(ResultsComparison, AnotherHaloThatWasFoundIsNamed) {
+    record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
+    for (auto* point : {&before, &after}) point->point.settings.halo = {config::HaloSetting::Kind::automatic, 0};
+    before.point.halo = 16;
+    after.point.halo = 32;
+    EXPECT_THAT(compare_results({results_of({before})}, {results_of({after})}).points.at(0).remarks,
+                testing::Contains("halo differs: 16 -> 32"));
+}
+
 TEST(ResultsComparison, AnotherCardOfTheNetworkIsNamed) {
     record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
     for (auto* point : {&before, &after})

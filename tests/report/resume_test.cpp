@@ -212,6 +212,17 @@ TEST(EnvironmentDifferences, EachPropertyIsDecisiveWhereItChangesFigures) {
     }
 }
 
+TEST(EnvironmentDifferences, RanksThatShareACoreAreOthers) {
+    record::Environment shared = earlier_environment(), apart = earlier_environment();
+    for (plan::RankPlace& place : shared.topology.ranks) place.affinity = "0";
+    for (plan::RankPlace& place : apart.topology.ranks) place.affinity = std::to_string(place.rank);
+    const auto decisive = decisive_differences(shared, apart);
+    ASSERT_EQ(decisive.size(), 1U);
+    EXPECT_EQ(decisive[0].text(), "cores: 1 core shared by 3 ranks -> 1 core a rank");
+    for (plan::RankPlace& place : shared.topology.ranks) place.affinity = std::to_string(7 - place.rank);
+    EXPECT_TRUE(decisive_differences(shared, apart).empty()) << "other cores, as many";
+}
+
 TEST(EnvironmentDifferences, AnotherNodeOfTheSameKindIsNotDecisive) {
     record::Environment later = earlier_environment();
     later.variables[0].second = "18";

@@ -102,14 +102,24 @@ TuneTask task_of(const TuneArguments& arguments) {
     return task;
 }
 
+std::string foreign_text(const TuneResult& result) {
+    return fmt::format(
+        "not measured alone ({}): times are too long, and another candidate may be the fastest; tune "
+        "again on a quiet machine",
+        result.foreign);
+}
+
 std::vector<std::string> remarks_of(const TuneResult& result, const measure::TuningTrial& best) {
     const Extent crop = measure::tuning_crop(result.image, best.edge);
     const auto measured = std::ranges::count_if(result.trials, [](const auto& trial) { return trial.edge > 0; });
-    return {fmt::format("patchbench tune: fastest of the {} that were measured, of {} candidates, found in {:.0f} s",
-                        measured, result.trials.size(), result.seconds),
-            fmt::format("the image in {:.3g} s (by a crop of {} x {} pixels), {:.3f} dB of PSNR lost against fp32",
-                        *best.job_s, crop.h, crop.w, std::max(0.0, best.psnr_loss_db.value_or(0))),
-            "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};
+    std::vector<std::string> remarks{
+        fmt::format("patchbench tune: fastest of the {} that were measured, of {} candidates, found in {:.0f} s",
+                    measured, result.trials.size(), result.seconds),
+        fmt::format("the image in {:.3g} s (by a crop of {} x {} pixels), {:.3f} dB of PSNR lost against fp32",
+                    *best.job_s, crop.h, crop.w, std::max(0.0, best.psnr_loss_db.value_or(0))),
+        "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};
+    if (!result.foreign.empty()) remarks.push_back(foreign_text(result));
+    return remarks;
 }
 
 [[noreturn]] void refuse_all(const TuneResult& result, const measure::TuningLimits& limits) {
@@ -125,6 +135,7 @@ ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const std::
     const auto best = result.signal.empty() ? measure::find_fastest(result.trials) : std::nullopt;
     print_text(stdout, "{}\nsearched: {:.1f} s\n",
                report::tuning_table(result.trials, best, result.image, terminal_width(stdout)), result.seconds);
+    if (!result.foreign.empty()) print_text(stdout, "{}\n", foreign_text(result));
     if (!result.signal.empty()) {
         print_error(result.signal + ": the search was interrupted; nothing is written");
         return ExitCode::partial;

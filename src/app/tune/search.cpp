@@ -131,6 +131,7 @@ class Search {
         const Stopwatch watch;
         record::PointTrace trace = run_on(settings, edge);
         times_.add(kind_of_trial(settings), pixels_of(edge), watch.seconds());
+        if (result_.foreign.empty()) result_.foreign = record::foreign_work_of(trace.ranks);
         return trace;
     }
 

@@ -32,7 +32,8 @@ struct TuneResult {
     measure::TuningTrials trials;  // on the root
     Extent image;
     double seconds = 0;
-    std::string signal;  // what ended the search before its time; empty: nothing did
+    std::string foreign;  // what others did on the machine meanwhile, the first time that they did; empty: nothing
+    std::string signal;   // what ended the search before its time; empty: nothing did
 };
 
 /// Measures candidates on crops of the image, in the order that measure/tuning.hpp decides on the root.
