@@ -1,4 +1,4 @@
-// Says in words what else went on on the hosts while a point was timed: the functions of rank.hpp.
+// What else went on on the hosts while a point was timed, in words and as shares: functions of rank.hpp and point.hpp.
 #include "base/text.hpp"
 #include "plan/slabs.hpp"
 #include "record/point.hpp"
@@ -109,7 +109,8 @@ bool is_timed_by_processors(const PointTrace& trace) {
 
 std::optional<double> core_share_of(const PointTrace& trace) {
     constexpr double kLeastSeconds = 1;
-    if (!is_timed_by_processors(trace) || plan::is_exchanged(trace.point)) return std::nullopt;
+    const bool may_compute_elsewhere = trace.point.settings.engine == EngineKind::python;
+    if (!is_timed_by_processors(trace) || plan::is_exchanged(trace.point) || may_compute_elsewhere) return std::nullopt;
     std::optional<double> least;
     for (const RankTrace& rank : trace.ranks) {
         double forward_s = 0;

@@ -176,7 +176,8 @@ struct PointTrace {
 
 /// CPU time of a rank's process by the time of its forward calls, over all repetitions; the least over ranks. Below 1
 /// it waited for a core: a limit of its container, cores that ranks share, other work. None where no CPU computes,
-/// where ranks wait for rows of others in these calls, in less than a second, and where a time is not known.
+/// where ranks wait for rows of others in these calls or an adapter of the user may compute elsewhere, in less than a
+/// second, and where a time is not known.
 [[nodiscard]] std::optional<double> core_share_of(const PointTrace& trace);
 
 /// Processed pixels by their arithmetic.

@@ -81,9 +81,16 @@ SettingTexts protocol_of(const RecordedPoint& point) {
     return texts;
 }
 
-/// Says which settings of `there` differ from `here`: "ranks = 2, not 1".
+std::string size_text(const RecordedPoint& point) {
+    const plan::SourceFacts& source = point.trace.point.source;
+    return fmt::format("{} x {} x {}", source.extent.h, source.extent.w, source.channels);
+}
+
+/// Says which settings of `there` differ from `here`: "ranks = 2, not 1"; and its image, where that was replaced.
 std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
     std::vector<std::string> all;
+    if (size_text(here) != size_text(there))
+        all.push_back(fmt::format("the image has {}, not {}", size_text(there), size_text(here)));
     for (const auto& [key, mine, its] : differences(work_texts(here.trace.point), work_texts(there.trace.point)))
         all.push_back(fmt::format("{} = {}, not {}", key, its, mine));
     return fmt::format("{}", fmt::join(all, "; "));

@@ -208,7 +208,7 @@ TEST_F(YamlFile, SizesAreBounded) {
     EXPECT_THAT(refusal(bomb), HasSubstr("6.4e+07 points"));
     std::string wide = "groups:\n- &g {patch: " + list + "}\n";
     for (int i = 0; i < 10'000; ++i) wide += "- *g\n";
-    EXPECT_THAT(refusal(wide), names(": ", "200000"));
+    EXPECT_THAT(refusal(wide), names(":2:1407: patch: ", "200000"));
     EXPECT_THAT(refusal("name: " + std::string(5000, 'x') + "\n"), names(":1:7: name: ", "4096 bytes"));
 }
 

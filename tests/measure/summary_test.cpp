@@ -301,6 +301,7 @@ TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
     for (const auto& meddle : std::initializer_list<std::function<void(record::PointTrace&)>>{
              [](auto& other) { other.point.device = DeviceKind::cuda; },
              [](auto& other) { other.point.settings.engine = EngineKind::timed; },
+             [](auto& other) { other.point.settings.engine = EngineKind::python; },
              [](auto& other) {
                  other.ranks[1].cpu_s = {0, 0, 0};
              },

@@ -107,6 +107,15 @@ TEST(ResultsComparison, InvalidFiguresShowNoDifference) {
     EXPECT_THAT(compared().reason, testing::HasSubstr("figures of NEW are INVALID"));
 }
 
+TEST(ResultsComparison, AnImageThatWasReplacedByASmallerOneIsNamed) {
+    record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
+    after.point.source.extent = {500, 600};
+    const auto points = compare_results({results_of({before})}, {results_of({after})}).points;
+    ASSERT_EQ(points.size(), 2U);
+    EXPECT_EQ(points[0].missing, "not in NEW, where the image has 500 x 600 x 3, not 1000 x 1250 x 3");
+    EXPECT_EQ(points[1].missing, "not in OLD, where the image has 1000 x 1250 x 3, not 500 x 600 x 3");
+}
+
 TEST(ResultsComparison, AnotherHaloThatWasFoundIsNamed) {
     record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
     for (auto* point : {&before, &after}) point->point.settings.halo = {config::HaloSetting::Kind::automatic, 0};

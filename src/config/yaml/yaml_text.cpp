@@ -90,13 +90,12 @@ YAML::Node YamlText::parse(const std::string& text) const {
     }
 }
 
-void YamlText::count_values(int64_t values) {
-    values_left_ -= values;
-    if (values_left_ < 0) throw UsageError(*origin_ + ": more than 200000 values");
+void YamlText::count_value(const YAML::Mark& mark, const std::string& key) {
+    if (--values_left_ < 0) fail(mark, key + ": a study has at most 200000 values: take a larger step or factor");
 }
 
 PlacedText YamlText::scalar(const YAML::Node& node, const std::string& key) {
-    count_values(1);
+    count_value(node.Mark(), key);
     if (node.IsNull()) fail(node.Mark(), key + ": has no value");
     if (!node.IsScalar())
         fail(node.Mark(), key + ": must be a single value here, not a " + (node.IsMap() ? "map" : "list"));
@@ -139,7 +138,7 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
         refuse("a range goes up, from " + std::string(is_sum ? "0" : "1") + " or more");
     if (is_sum ? numbers["step"] < 1 : numbers["factor"] < 2) refuse("step must be at least 1, factor at least 2");
     for (int64_t value = from; value <= to;) {
-        count_values(1);
+        count_value(range.Mark(), key);
         values.push_back({std::to_string(value), place(range.Mark())});
         if (!is_sum && value > to / numbers["factor"]) break;
         value = is_sum ? value + std::min(numbers["step"], kMaxRangeEnd) : value * numbers["factor"];

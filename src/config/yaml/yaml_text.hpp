@@ -39,7 +39,7 @@ class YamlText {
     [[noreturn]] void fail(const YAML::Mark& mark, const std::string& message) const;
 
   private:
-    void count_values(int64_t values);
+    void count_value(const YAML::Mark& mark, const std::string& key);
     void add_range(const std::string& key, const YAML::Node& range, std::vector<PlacedText>& values);
 
     std::shared_ptr<const std::string> origin_;
