@@ -22,13 +22,14 @@ int Topology::num_nodes() const {
 }
 
 Topology make_local_topology(int num_ranks, int per_node) {
+    const int node_size = per_node == 0 ? num_ranks : per_node;
     Topology topology;
     for (int rank = 0; rank < num_ranks; ++rank) {
         RankPlace place;
         place.rank = rank;
-        place.node = per_node == 0 ? 0 : rank / per_node;
+        place.node = rank / node_size;
         place.host = per_node == 0 ? "localhost" : fmt::format("node{}", place.node);
-        place.local_rank = per_node == 0 ? rank : rank % per_node;
+        place.local_rank = rank % node_size;
         place.device_name = "CPU";
         topology.ranks.push_back(place);
     }

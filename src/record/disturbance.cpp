@@ -88,6 +88,10 @@ std::string join_hosts(std::span<const RankTrace> ranks, const Describe& describ
     return all;
 }
 
+bool is_timed_by_processors(const PointTrace& trace) {
+    return trace.point.device == DeviceKind::cpu && !plan::is_simulated(trace.point);
+}
+
 }  // namespace
 
 std::string disturbance_of(std::span<const RankTrace> ranks) {
@@ -98,14 +102,6 @@ std::string disturbance_of(std::span<const RankTrace> ranks) {
 }
 
 std::string foreign_work_of(std::span<const RankTrace> ranks) { return join_hosts(ranks, add_foreign_work); }
-
-namespace {
-
-bool is_timed_by_processors(const PointTrace& trace) {
-    return trace.point.device == DeviceKind::cpu && !plan::is_simulated(trace.point);
-}
-
-}  // namespace
 
 std::optional<double> core_share_of(const PointTrace& trace) {
     constexpr double kLeastSeconds = 1;

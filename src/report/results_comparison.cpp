@@ -155,12 +155,15 @@ bool is_invalid(const RecordedPoint* point) {
     return has_figures(*point) && point->summary.validity == measure::Validity::invalid;
 }
 
+void add_once(std::string text, std::vector<std::string>& texts) {
+    if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
+}
+
 /// Adds figures that may not be compared.
 void add_invalid(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches) {
         if (!is_invalid(point)) continue;
-        std::string remark = fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; "));
-        if (std::ranges::count(remarks, remark) == 0) remarks.push_back(std::move(remark));
+        add_once(fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; ")), remarks);
     }
 }
 
@@ -190,26 +193,23 @@ void doubt_invalid(const Side& side, measure::Comparison& comparison) {
     comparison.reason = fmt::format("figures of {} are INVALID: they are not to be compared", side.name);
 }
 
-/// What differs between two launches beside the work: each is said once.
-void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& all) {
-    std::vector<std::string> remarks;
+/// What differs between two launches beside the work.
+void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
     for (const auto& [key, was, is] : differences(protocol_of(before), protocol_of(after)))
-        remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is));
+        add_once(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is), remarks);
     const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
         if (!was.empty() && !is.empty() && was != is)  // older files do not say it
-            remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", what, was, is));
+            add_once(fmt::format("{} differs: {:.12} -> {:.12}", what, was, is), remarks);
     };
     compare("file of the engine", before.trace.engine_sha256, after.trace.engine_sha256);
     compare("state_dict() of the network", before.trace.network_sha256, after.trace.network_sha256);
     const std::string old_card = before.trace.point.settings.network.card_text();
     const std::string new_card = after.trace.point.settings.network.card_text();
     if (old_card != new_card)
-        remarks.push_back(fmt::format("card of the network differs: {} -> {}", old_card, new_card));
+        add_once(fmt::format("card of the network differs: {} -> {}", old_card, new_card), remarks);
     const std::string old_halo = plan::halo_text(before.trace.point), new_halo = plan::halo_text(after.trace.point);
     if (old_halo != new_halo)  // where it is found, as by halo: auto
-        remarks.push_back(fmt::format("halo differs: {} -> {}", old_halo, new_halo));
-    for (std::string& remark : remarks)
-        if (std::ranges::count(all, remark) == 0) all.push_back(std::move(remark));
+        add_once(fmt::format("halo differs: {} -> {}", old_halo, new_halo), remarks);
 }
 
 PointComparison compare_point(const Match& match, const ResultsComparison& results, const std::vector<Match>& all) {
@@ -244,8 +244,7 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
 void add_environment(const record::Environment& reference, const ResultsFile& file, std::vector<std::string>& changes) {
     for (const auto& session : file.sessions)
         for (const auto& difference : environment_differences(reference, session.environment)) {
-            std::string text = difference.text() + (difference.decisive ? "" : " (may not matter)");
-            if (std::ranges::count(changes, text) == 0) changes.push_back(std::move(text));
+            add_once(difference.text() + (difference.decisive ? "" : " (may not matter)"), changes);
         }
 }
 

@@ -279,15 +279,21 @@ TEST(Summary, RanksWithoutProcessorsAreNoMeasurement) {
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
 }
 
-/// mutant: the rank with most, or the sum of all ranks.
-TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
-    record::PointTrace trace = trace_of({1.0, 1.0, 1.0});
+/// On CPUs, the same in each repetition of each rank.
+record::PointTrace trace_on_cores(const std::vector<double>& wall_s, double forward_s, double cpu_s) {
+    record::PointTrace trace = trace_of(wall_s);
     trace.point.device = DeviceKind::cpu;
     for (auto& rank : trace.ranks) {
-        for (record::StageSeconds& stages : rank.stage_s) stages[record::Stage::forward] = 0.8;
-        rank.cpu_s = {1.0, 1.0, 1.0};
+        for (record::StageSeconds& stages : rank.stage_s) stages[record::Stage::forward] = forward_s;
+        rank.cpu_s.assign(wall_s.size(), cpu_s);
         rank.telemetry = {};
     }
+    return trace;
+}
+
+/// mutant: the rank with most, or the sum of all ranks.
+TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
+    record::PointTrace trace = trace_on_cores({1.0, 1.0, 1.0}, 0.8, 1.0);
     const auto said = [&] { return testing::Contains(HasSubstr("cores were short: a rank had one for")); };
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
     EXPECT_THAT(summarise(trace).notes, testing::Not(said()));
@@ -313,12 +319,7 @@ TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
         meddle(other);
         EXPECT_EQ(summarise(other).validity, Validity::valid);
     }
-    record::PointTrace job = trace_of({3.0});
-    job.point.device = DeviceKind::cpu;
-    for (auto& rank : job.ranks) {
-        rank.stage_s[0][record::Stage::forward] = 2;
-        rank.cpu_s = {0.5};
-    }
+    const record::PointTrace job = trace_on_cores({3.0}, 2, 0.5);
     EXPECT_DOUBLE_EQ(record::core_share_of(job).value(), 0.25);
     EXPECT_EQ(summarise(job).validity, Validity::valid) << "of denoise";
 }

@@ -246,19 +246,23 @@ TEST(FindCard, GlobalMeanIsUnbounded) {
     EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("unbounded"), HasSubstr("global"))));
 }
 
-/// Attention within blocks of `period` px, and a mean over the window.
+/// Attention within blocks of `period` px, and `of_mean` of the mean over the window. One channel.
+TryWindow blocks_beside_a_mean(int64_t period, const std::function<double(double)>& of_mean) {
+    return [=](const NetworkCard&, const std::vector<float>& values, const Shape& shape) {
+        const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+        const Window in{values, shape};
+        TrialOutput output{values, ""};
+        for (int64_t y = 0; y < shape.h; ++y)
+            for (int64_t x = 0; x < shape.w; ++x)
+                output.values[static_cast<size_t>(y * shape.w + x)] +=
+                    static_cast<float>(of_mean(mean)) + in(0, y / period * period, x / period * period);
+        return output;
+    };
+}
+
 TEST(FindCard, ThePeriodOfAnUnboundedNetworkIsEstimated) {
     for (const int64_t period : {2, 7, 8, 12, 16}) {
-        const auto network = [=](const NetworkCard&, const std::vector<float>& values, const Shape& shape) {
-            const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-            const Window in{values, shape};
-            TrialOutput output{values, ""};
-            for (int64_t y = 0; y < shape.h; ++y)
-                for (int64_t x = 0; x < shape.w; ++x)
-                    output.values[static_cast<size_t>(y * shape.w + x)] +=
-                        static_cast<float>(0.5 * mean) + in(0, y / period * period, x / period * period);
-            return output;
-        };
+        const auto network = blocks_beside_a_mean(period, [](double mean) { return 0.5 * mean; });
         const FoundCard found = find_card({{.channels = 1}}, network);
         EXPECT_EQ(found.card.halo, std::nullopt);
         EXPECT_EQ(found.card.alignment, period);
@@ -268,16 +272,7 @@ TEST(FindCard, ThePeriodOfAnUnboundedNetworkIsEstimated) {
 
 /// A mean whose effect differs from window to window, and is as small as that of no other shift.
 TEST(FindCard, ThePeriodIsTheLeastOfThoseThatChangeLittle) {
-    const auto network = [](const NetworkCard&, const std::vector<float>& values, const Shape& shape) {
-        const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-        const Window in{values, shape};
-        TrialOutput output{values, ""};
-        for (int64_t y = 0; y < shape.h; ++y)
-            for (int64_t x = 0; x < shape.w; ++x)
-                output.values[static_cast<size_t>(y * shape.w + x)] +=
-                    static_cast<float>(std::sin(1e5 * mean) * 1e-4) + in(0, y / 8 * 8, x / 8 * 8);
-        return output;
-    };
+    const auto network = blocks_beside_a_mean(8, [](double mean) { return std::sin(1e5 * mean) * 1e-4; });
     EXPECT_EQ(find_card({{.channels = 1}}, network).card.alignment, 8);
 }
 

@@ -77,12 +77,6 @@ int64_t thinning(int64_t num_pages, int64_t channels) {
     return n;
 }
 
-config::ImageSettings settings_of_clean(const config::ImageSettings& settings) {
-    config::ImageSettings clean = settings;
-    clean.path = settings.clean;
-    return clean;
-}
-
 std::string form_of(const image::ImageFile& file) {
     const image::ImageInfo& info = file.info();
     return fmt::format("{} x {} px (height x width), {}{}", info.extent.h, info.extent.w,
@@ -122,6 +116,12 @@ OpenImage open_stack(const config::ImageSettings& settings, std::span<const int6
 void OpenFiles::turn_to(int64_t page) const {
     image->turn_to(page);
     if (clean) clean->turn_to(page);
+}
+
+config::ImageSettings settings_of_clean(const config::ImageSettings& settings) {
+    config::ImageSettings clean = settings;
+    clean.path = settings.clean;
+    return clean;
 }
 
 OpenFiles open_files(const config::ImageSettings& settings) {

@@ -31,6 +31,9 @@ struct OpenFiles {
     void turn_to(int64_t page) const;
 };
 
+/// The settings with which `clean` is read: those of the image, with `clean` as its path.
+[[nodiscard]] config::ImageSettings settings_of_clean(const config::ImageSettings& settings);
+
 /// Opens `path` as open_file does, and `clean` in the same way, which must have the same extents, channels and pages.
 [[nodiscard]] OpenFiles open_files(const config::ImageSettings& settings);
 /// As open_files, but accepts stacks: their pages with the numbers `pages`, or all when there are none (open_stack).

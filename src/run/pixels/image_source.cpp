@@ -36,8 +36,7 @@ ImageSource::ImageSource(const config::ImageSettings& settings, const OpenFiles&
     channels_ = file_->info().channels;
     dtype_ = settings.noise_sigma > 0 || file_->map() ? DType::f32 : file_->info().dtype;
     if (opened.clean == nullptr) return;
-    config::ImageSettings clean = settings;
-    clean.path = settings.clean;
+    config::ImageSettings clean = settings_of_clean(settings);
     if (file_->map() && !settings.range.empty()) clean.range = range_setting(file_->map()->range());
     clean_ = std::make_unique<FileSamples>(clean, opened.clean);
 }
