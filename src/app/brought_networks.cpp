@@ -3,12 +3,15 @@
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_support.hpp"
+#include "base/stopwatch.hpp"
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
 #include "device/processors.hpp"
 #include "engine/network_file.hpp"
+#include "report/tables/progress_text.hpp"
 #include "run/agreement.hpp"
 #include "run/weights_source.hpp"
 
@@ -17,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -42,7 +46,7 @@ engine::EngineOptions trial_options(const fs::path& file, const config::EngineSe
                                     std::optional<EngineKind> sole) {
     engine::EngineOptions options{.engine = wanted.kind};
     options.worker.file = wanted.file;
-    options.threads = static_cast<int>(device::affinity().size());
+    options.threads = device::usable_processors();
     options.worker.interrupt = comm::stop_if_interrupted;
     if (wanted.is_automatic || !runs_file(wanted.kind, file.string())) options.engine = installed_engine_for(file);
     if (sole && options.engine != EngineKind::python) options.engine = *sole;
@@ -69,8 +73,32 @@ std::optional<LookedAt> read_card(const fs::path& file) {
     return std::nullopt;
 }
 
+/// Shows on stderr that a network is being tried: large ones take minutes.
+class TrialsLine {
+  public:
+    explicit TrialsLine(std::string file) : file_(std::move(file)), start_s_(monotonic_seconds()) {}
+
+    void operator()(Extent window) {
+        const double seconds = monotonic_seconds() - start_s_;
+        const std::string text = fmt::format("{}: trying windows: {}, of {} x {} px, {:.0f} s", file_, ++num_trials_,
+                                             window.h, window.w, seconds);
+        if (line_.is_on_terminal() && drawing_.is_due(seconds))
+            line_.draw(text.substr(0, line_.columns() - 1));
+        else if (!line_.is_on_terminal() && logging_.is_due(seconds))
+            print_text(stderr, "patchbench: {}\n", text);
+    }
+
+  private:
+    std::string file_;
+    double start_s_;
+    int64_t num_trials_ = 0;
+    TerminalLine line_;
+    report::Throttle drawing_{kUpdateIntervalS, 1}, logging_{kLogIntervalS, kLogIntervalS};
+};
+
 LookedAt try_file(const fs::path& file, const engine::EngineOptions& options) {
-    network::FoundCard found = engine::try_network(file, options);
+    TrialsLine line(without_controls(file.filename().string()));
+    network::FoundCard found = engine::try_network(file, options, std::ref(line));
     return {.card = found.card,
             .remarks = std::move(found.remarks),
             .origin = fmt::format("found by trying {} windows in {}", found.num_trials, name_of(options.engine))};
@@ -91,8 +119,9 @@ LookedAt look_at_layers(const fs::path& file, network::NetworkCard card, const s
         return looked;
     }
     engine::EngineOptions options;
-    options.threads = static_cast<int>(device::affinity().size());
-    network::FoundCard found = engine::try_layers(file, card, options);
+    options.threads = device::usable_processors();
+    TrialsLine line(without_controls(file.filename().string()));
+    network::FoundCard found = engine::try_layers(file, card, options, std::ref(line));
     return {.card = std::move(found.card),
             .remarks = std::move(found.remarks),
             .origin = fmt::format("{}; its range was found by trying {} windows in {}", origin, found.num_trials,

@@ -42,6 +42,7 @@ void print_error(const std::string& message);
 void print_timed(const std::string& text);
 
 inline constexpr double kUpdateIntervalS = 0.2;  // between two states of a bar
+inline constexpr double kLogIntervalS = 30;      // between two lines of a log that is no terminal
 
 /// A line at the bottom of the terminal that is replaced while the program works. It stands on stderr. Messages go
 /// above it: clear it first.

@@ -26,11 +26,6 @@ bool reset_resident_peak();
 /// kernel grants more than there is and then kills a process. True where nothing is known.
 [[nodiscard]] bool fits_host_memory(size_t bytes, const std::filesystem::path& root = "/");
 
-/// Bytes that the control group of this process may still take (batch systems and containers limit memory below the
-/// host's; versions 1 and 2 of the kernel's interface): what is left until the tightest limit of the process's memory
-/// group and the groups above it; file cache that the kernel would drop counts as left. None without a limit.
-[[nodiscard]] std::optional<int64_t> cgroup_remaining_bytes(const std::filesystem::path& root = "/");
-
 /// CPU seconds (user and system) used by this process so far.
 [[nodiscard]] double process_cpu_seconds();
 

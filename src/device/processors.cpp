@@ -1,6 +1,7 @@
 #include "device/processors.hpp"
 
 #include "base/text.hpp"
+#include "device/control_group.hpp"
 #include "device/host_memory.hpp"
 #include "device/kernel_text.hpp"
 
@@ -84,6 +85,11 @@ std::vector<int> affinity() {
         return processors;
     }
     throw Error("sched_getaffinity failed: the processors of this process are unknown");
+}
+
+int usable_processors() {
+    const auto allowed = static_cast<double>(affinity().size());
+    return std::max(1, static_cast<int>(std::min(allowed, cgroup_processor_limit().value_or(allowed))));
 }
 
 std::vector<int> parse_processors(const std::string& text) {

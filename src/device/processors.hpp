@@ -15,6 +15,10 @@ namespace pb::device {
 /// Processors this process may run on (sched_getaffinity), ascending.
 [[nodiscard]] std::vector<int> affinity();
 
+/// How many threads of this process can run at a time: as many as it may use processors, or as many whole processors as
+/// its control group has time for where these are fewer; at least 1.
+[[nodiscard]] int usable_processors();
+
 // Which cores and memory nodes processors belong to, as the kernel tells under /sys (Linux). A processor is a hardware
 // thread; a core, which may have several, is known by the first of them.
 

@@ -155,6 +155,19 @@ void add_overlap(const Members& node, Findings& all) {
                        "unset OMP_PROC_BIND and GOMP_CPU_AFFINITY, or bind the ranks apart"});
 }
 
+/// A limit on processor time below the processors that the ranks may use: threads then wait, all at the same time.
+void add_limit(const Members& node, Findings& all) {
+    const plan::RankPlace& place = node.front()->place;
+    std::set<int> cores;
+    for (const auto* rank : node) cores.insert(rank->cores.begin(), rank->cores.end());
+    if (place.processor_limit <= 0 || place.processor_limit >= static_cast<double>(cores.size())) return;
+    all.push_back({Severity::advice,
+                   fmt::format("{} may use {}, but their control group has time for {:.3g}", text_of(node),
+                               counted(cores.size(), "core"), place.processor_limit),
+                   "give the container or job as much processor time as cores (docker --cpus, cpu.max), or start no "
+                   "more ranks than it has time for"});
+}
+
 /// Ranks that may use at most half of an equal share of the cores of their node.
 void add_few_cores(const Members& node, Findings& all) {
     Members few;
@@ -229,6 +242,7 @@ Findings find_binding_findings(const Ranks& ranks) {
     for (const auto& node : by_node(ranks)) {
         add_overlap(node, all);
         add_few_cores(node, all);
+        add_limit(node, all);
     }
     add_unequal(ranks, all);
     add_threads(ranks, all);

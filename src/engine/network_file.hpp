@@ -8,6 +8,7 @@
 #include "patchbench/network/network_shape.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,13 +59,17 @@ struct LayersInFile {
 /// Whether an engine in a process of its own has its environment; others are always there.
 [[nodiscard]] bool is_installed(EngineKind engine);
 
+/// Called before each window that is tried, with its extents.
+using TrialListener = std::function<void(Extent window)>;
+
 /// Finds the card of the network in `file` by running it in the engine of `options`. Throws UsageError that names the
 /// file, and what making the engine throws.
-[[nodiscard]] network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options);
+[[nodiscard]] network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options,
+                                             const TrialListener& listener);
 
 /// Completes the card of a network with layers: finds its range. Throws likewise.
 [[nodiscard]] network::FoundCard try_layers(const std::filesystem::path& file, const network::NetworkCard& card,
-                                            const EngineOptions& options);
+                                            const EngineOptions& options, const TrialListener& listener);
 
 /// Which network a weights file is for, asked before a network is chosen. Reads the whole file. Throws UsageError as
 /// `load_weights` does, which then reads the file for that network.

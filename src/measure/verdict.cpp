@@ -37,9 +37,7 @@ bool is_broken(const Summary& summary) { return summary.status == record::PointS
 bool is_partial(const Summary& summary) {
     return !is_measured(summary) && !is_broken(summary) && !has_status(summary, record::PointStatus::refused);
 }
-bool is_cut_short(const Summary& summary) {
-    return has_status(summary, record::PointStatus::skipped) || has_status(summary, record::PointStatus::interrupted);
-}
+bool was_cut_short(const Summary& summary) { return record::is_cut_short(summary.status); }
 bool lacks_interval(const Summary& summary) {
     return is_measured(summary) && summary.repetitions < kMinRepetitionsForInterval;
 }
@@ -108,7 +106,7 @@ ImageVerdict judge_images(Summaries summaries) {
         ++unverified;
     }
     ImageVerdict images{.verdict = judge(summaries, false, "image")};
-    if (!summaries.empty() && count_if(summaries, is_cut_short) == std::ssize(summaries)) {
+    if (!summaries.empty() && count_if(summaries, was_cut_short) == std::ssize(summaries)) {
         images.verdict.validity = Validity::valid;
         images.verdict.reasons.erase(images.verdict.reasons.begin());  // that there is none
     }

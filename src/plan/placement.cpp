@@ -93,7 +93,7 @@ void check_device_choices(const Point& point) {
 }
 
 /// Allows more threads than cores, up to a limit, so that a study can measure what they cost.
-void check_threads(const Point& point, const Topology& topology) {
+void check_threads(Point& point, const Topology& topology) {
     constexpr int64_t kMostPerCore = 16;
     const RankPlace& place = topology.ranks.front();
     if (place.affinity.empty()) return;  // a plan for another machine
@@ -101,6 +101,9 @@ void check_threads(const Point& point, const Topology& topology) {
     if (point.settings.threads.count > most)
         throw Refused(fmt::format("threads = {}: rank 0 may use {}; choose threads: auto, or at most {}",
                                   point.settings.threads.count, counted(place.num_cores, "core"), most));
+    if (point.device == DeviceKind::cpu && point.settings.threads.count > place.threads)
+        point.notes.push_back(fmt::format("threads = {} is more than rank 0 has cores for: threads: auto takes {}",
+                                          point.settings.threads.count, place.threads));
 }
 
 int threads_of(const config::PointSettings& settings, const Topology& topology, const std::vector<int>& members) {

@@ -93,6 +93,13 @@ std::string binding_of(const Topology& topology, const std::vector<int>& members
     return text;
 }
 
+int fair_threads(const RankPlace& place, const std::vector<std::string>& masks_on_node) {
+    int threads = place.num_cores / static_cast<int>(std::ranges::count(masks_on_node, place.affinity));
+    if (place.processor_limit > 0)
+        threads = std::min(threads, static_cast<int>(place.processor_limit / std::ssize(masks_on_node)));
+    return std::max(1, threads);
+}
+
 std::vector<std::vector<int>> shared_devices(const Topology& topology) {
     std::map<std::pair<std::string, std::string>, std::vector<int>> users;
     for (const RankPlace& place : topology.ranks) {

@@ -27,6 +27,7 @@ struct RankPlace {
     int64_t memory_bytes = 0;      // memory of the device
     int64_t free_host_bytes = 0;   // memory that the host has left at the start; 0: unknown
     bool multiplies_bf16 = false;  // its processor, as engine native needs it
+    double processor_limit = 0;    // processors that its control group has time for; 0: no limit
 
     /// Names the device among those of its host: the bus id where the uuid is unknown. Empty on the CPU.
     [[nodiscard]] const std::string& device_id() const { return device_uuid.empty() ? pci_bus_id : device_uuid; }
@@ -61,6 +62,11 @@ void give_gpus(Topology& topology, int64_t memory_bytes);
 /// The cores of the members: "1 core a rank", "2 cores shared by 4 ranks", joined by "or" when ranks differ. It may
 /// change with the number of members (unbound ranks share all cores), which a scaling study must know.
 [[nodiscard]] std::string binding_of(const Topology& topology, const std::vector<int>& members);
+
+/// `threads: auto` of a rank; at least 1. Ranks of a node with the same affinity mask get equal parts of its cores.
+/// All ranks of a node get equal parts of a limit on processor time, since a container or a job has one for all of
+/// them. `masks_on_node`: of each rank of the node, this one included.
+[[nodiscard]] int fair_threads(const RankPlace& place, const std::vector<std::string>& masks_on_node);
 
 /// Groups of two or more ranks (by rank number) that use one physical device: equal host and uuid (bus id where the
 /// uuid is unknown). MIG slices have uuids of their own and are not shared. CPU ranks never share.

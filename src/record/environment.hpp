@@ -24,6 +24,7 @@ void fields(V& v, P& place) {
     v("affinity", or_null(place.affinity));
     v("num_cores", count(place.num_cores));
     v("threads", count(place.threads));
+    v("processor_limit", or_null(place.processor_limit));
     v("memory_mib", mib(place.memory_bytes));
     v("free_host_bytes", unwritten(place.free_host_bytes));
     v("multiplies_bf16", unwritten(place.multiplies_bf16));

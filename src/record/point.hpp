@@ -22,6 +22,11 @@ namespace pb::record {
 
 enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted, refused };
 
+/// Whether time or a signal ended a point before it had a figure: `--resume` measures it.
+constexpr bool is_cut_short(PointStatus status) {
+    return status == PointStatus::skipped || status == PointStatus::interrupted;
+}
+
 /// The reason why a search for the largest batch ended.
 enum class BatchLimit : uint8_t { memory, windows, index };
 

@@ -75,6 +75,8 @@ std::string cores_text(const plan::Topology& topology) {
     return plan::binding_of(topology, ranks);
 }
 
+std::string limit_text(double processors) { return processors > 0 ? fmt::format("{:.4g}", processors) : ""; }
+
 void add_topology(Differences& all, const plan::Topology& before, const plan::Topology& after) {
     using Place = const plan::RankPlace&;
     add(all, "ranks", std::to_string(before.num_ranks()), std::to_string(after.num_ranks()));
@@ -86,6 +88,7 @@ void add_topology(Differences& all, const plan::Topology& before, const plan::To
     places("device", true, [](Place p) { return std::string(name_of(p.device.kind)); });
     places("device_name", true, [](Place p) { return p.device_name; });
     places("num_cores", true, [](Place p) { return std::to_string(p.num_cores); });
+    places("processor_limit", true, [](Place p) { return limit_text(p.processor_limit); });
     places("threads", true, [](Place p) { return std::to_string(p.threads); });
     places("host", false, [](Place p) { return p.host; });
     places("device_uuid", false, [](Place p) { return p.device_uuid; });

@@ -118,8 +118,7 @@ std::string why_missing(Side Match::*side, Side Match::*other, const Match& matc
 
 /// Whether the point was tried and gave no figures, unlike one that a signal or an earlier failure left out.
 bool is_broken(const RecordedPoint& point) {
-    const record::PointStatus status = point.summary.status;
-    return !has_figures(point) && status != record::PointStatus::skipped && status != record::PointStatus::interrupted;
+    return !has_figures(point) && !record::is_cut_short(point.summary.status);
 }
 
 /// Counts launches for which `is_left_out`, by what is wrong with them.

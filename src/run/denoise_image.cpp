@@ -87,9 +87,8 @@ FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
     const plan::Point point = make_point(image, weights, options);
     const run::Work work = run::make_work(point, 0);
     device::select_device(options.device);
-    const plan::RankPlace place{
-        .device = options.device,
-        .threads = options.threads > 0 ? options.threads : static_cast<int>(device::affinity().size())};
+    const plan::RankPlace place{.device = options.device,
+                                .threads = options.threads > 0 ? options.threads : device::usable_processors()};
     const auto denoiser = engine::make_denoiser(weights, run::engine_options(point, place));
     const auto pipeline =
         run::make_pipeline(*denoiser, work, run::pipeline_options(point, place, run::conversion_for(point, weights)),

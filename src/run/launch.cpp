@@ -1,6 +1,7 @@
 #include "run/launch.hpp"
 
 #include "base/text.hpp"
+#include "device/control_group.hpp"
 #include "device/host_memory.hpp"
 #include "device/processors.hpp"
 #include "engine/engines.hpp"
@@ -48,12 +49,6 @@ device::DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
     return device::cpu_device();
 }
 
-/// The number of threads of a rank. Ranks of one node that share the same cores get equal parts of them.
-int fair_threads(const std::string& own_mask, int num_cores, const std::vector<std::string>& masks_on_node) {
-    const auto sharing = std::count(masks_on_node.begin(), masks_on_node.end(), own_mask);
-    return std::max(1, num_cores / static_cast<int>(std::max<std::ptrdiff_t>(1, sharing)));
-}
-
 plan::RankPlace own_place(const comm::Communicator& world, const comm::Communicator& node,
                           const LaunchOptions& options) {
     const auto processors = device::affinity();
@@ -65,8 +60,8 @@ plan::RankPlace own_place(const comm::Communicator& world, const comm::Communica
     place.num_cores = static_cast<int>(processors.size());
     place.free_host_bytes = device::available_host_memory_bytes().value_or(0);
     place.multiplies_bf16 = engine::native_multiplies_bf16();
-    const auto masks = node.all_gather(place.affinity);
-    place.threads = fair_threads(place.affinity, place.num_cores, masks);
+    place.processor_limit = device::cgroup_processor_limit().value_or(0);
+    place.threads = plan::fair_threads(place, node.all_gather(place.affinity));
     together(world, [&] {
         const device::DeviceInfo device = choose_device(options, place.local_rank);
         place.device = device.id;

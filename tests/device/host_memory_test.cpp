@@ -1,6 +1,7 @@
 #include "device/host_memory.hpp"
 
 #include "base/text.hpp"
+#include "device/control_group.hpp"
 #include "device/kernel_text.hpp"
 #include "device/processors.hpp"
 
@@ -197,6 +198,28 @@ TEST_F(Cgroup, AContainerThatSeesItsGroupAsTheMountIsLimitedToo) {
     write("sys/fs/cgroup/memory.max", "700\n");
     write("sys/fs/cgroup/memory.current", "100\n");
     EXPECT_EQ(cgroup_remaining_bytes(root_), 600);
+}
+
+TEST_F(Cgroup, Version2LimitsProcessorTime) {
+    EXPECT_EQ(cgroup_processor_limit(root_), std::nullopt) << "no group";
+    write("proc/self/cgroup", "0::/batch/job_7\n");
+    write("sys/fs/cgroup/batch/job_7/cpu.max", "max 100000\n");
+    EXPECT_EQ(cgroup_processor_limit(root_), std::nullopt);
+    write("sys/fs/cgroup/batch/cpu.max", "250000 100000\n");
+    EXPECT_EQ(cgroup_processor_limit(root_), 2.5);
+    write("sys/fs/cgroup/batch/job_7/cpu.max", "40000 20000\n");
+    EXPECT_EQ(cgroup_processor_limit(root_), 2) << "the tightest holds";
+    write("sys/fs/cgroup/batch/job_7/cpu.max", "\n");
+    EXPECT_EQ(cgroup_processor_limit(root_), 2.5) << "what is no limit is none";
+}
+
+TEST_F(Cgroup, Version1LimitsProcessorTimeInItsOwnHierarchy) {
+    write("proc/self/cgroup", "9:cpu,cpuacct:/job\n4:memory:/other\n0::/\n");
+    write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
+    write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+    EXPECT_EQ(cgroup_processor_limit(root_), std::nullopt);
+    write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000\n");
+    EXPECT_EQ(cgroup_processor_limit(root_), 0.5);
 }
 
 TEST_F(Cgroup, KernelTextIsFoundByItsWholeName) {

@@ -176,6 +176,14 @@ TEST_F(LaunchFindingsTest, ManyThreadsOnFewProcessorsAreTold) {
     EXPECT_THAT(find_binding_findings(ranks), IsEmpty());
 }
 
+TEST_F(LaunchFindingsTest, ALimitOnProcessorTimeIsTold) {
+    for (size_t rank = 0; rank < 4; ++rank) ranks[rank].place.processor_limit = 16;
+    EXPECT_THAT(find_binding_findings(ranks), IsEmpty()) << "as much as the cores of the node";
+    for (size_t rank = 0; rank < 4; ++rank) ranks[rank].place.processor_limit = 7.5;
+    EXPECT_THAT(find_binding_findings(ranks),
+                ElementsAre(AllOf(kAdvice, says("ranks 0-3@a may use 16 cores"), says(" 7.5"), says_fix("--cpus"))));
+}
+
 TEST_F(LaunchFindingsTest, CoresFarFromTheGpuAreTold) {
     std::swap(ranks[0].cores, ranks[3].cores);
     std::swap(ranks[0].memory_nodes, ranks[3].memory_nodes);

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import termios
 import threading
+from pathlib import Path
 
 import program
 from bench_test import MANY
@@ -164,6 +165,20 @@ class Terminal(program.ProgramTest):
             text = self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=ranks, env={'TERM': 'dumb'})
             self.assertIn('photo.png -> ', text)
             self.assertNotRegex(text, r'\x1b|##')
+
+    def test_a_network_that_is_tried_shows_so(self):
+        """For minutes, where it is large: here each window takes 0.05 s."""
+        engines = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engines'))
+        if not (engines / 'pytorch' / 'bin' / 'python').exists():
+            self.skipTest('needs the engine pytorch: launch/engines.sh --only pytorch')
+        self.write('slow.py', 'import time, torch\n\n\nclass Slow(torch.nn.Module):\n    def forward(self, image):\n'
+                              '        time.sleep(0.05)\n        return image\n\n\ndef make_network():\n    return Slow()\n')
+        text = self.on_terminal('networks', 'slow.py', '--trust-model', columns=100)
+        tried = [re.fullmatch(r'slow\.py: trying windows: (\d+), of \d+ x \d+ px, \d+ s', line) for line in drawn(text)]
+        numbers = [int(match[1]) for match in filter(None, tried)]
+        self.assertGreater(len(numbers), 2, text)
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertFalse(any('trying windows:' in line for line in lines_seen(text)), 'none is left over')
 
     def test_an_error_stands_in_a_line_of_its_own(self):
         bad = self.write('bad.png', png(256, 256)[:2000])

@@ -351,6 +351,9 @@ TEST(Plan, ThreadsAreThoseOfTheRankWithMostAndAFewForEachCoreAtMost) {
     config::PointSettings settings = small_point();
     settings.threads.count = 32;
     EXPECT_EQ(point_of(settings, topology).threads, 32);
+    EXPECT_THAT(point_of(settings, topology).notes, Contains(AllOf(HasSubstr("threads = 32"), HasSubstr("takes 2"))));
+    settings.threads.count = 2;
+    EXPECT_THAT(point_of(settings, topology).notes, testing::Not(Contains(HasSubstr("threads"))));
     settings.threads.count = 33;
     EXPECT_THAT(refusal_of(settings, topology),
                 AllOf(HasSubstr("threads = 33"), HasSubstr("2 cores"), HasSubstr("32")));

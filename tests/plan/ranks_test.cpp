@@ -91,6 +91,20 @@ TEST(Binding, TellsWhoSharesCores) {
     EXPECT_EQ(binding_of(topology, {0, 1, 2}), "4 cores a rank or 4 cores shared by 2 ranks");
 }
 
+TEST(FairThreads, ShareCoresAmongRanksWithTheSameMaskAndALimitAmongAll) {
+    RankPlace place{.affinity = "0-7", .num_cores = 8};
+    EXPECT_EQ(fair_threads(place, {"0-7"}), 8);
+    EXPECT_EQ(fair_threads(place, {"0-7", "0-7", "8-15"}), 4);
+    EXPECT_EQ(fair_threads(place, std::vector<std::string>(9, "0-7")), 1);
+    place.processor_limit = 7.5;
+    EXPECT_EQ(fair_threads(place, {"0-7"}), 7);
+    EXPECT_EQ(fair_threads(place, {"0-7", "8-15"}), 3) << "the limit is one for both";
+    place.processor_limit = 0.5;
+    EXPECT_EQ(fair_threads(place, {"0-7"}), 1);
+    place.processor_limit = 64;
+    EXPECT_EQ(fair_threads(place, {"0-7"}), 8) << "no more than cores";
+}
+
 TEST(Ranks, AllIsNotMeasuredTwice) {
     config::PointSettings two = tiny_point(), all = tiny_point();
     two.ranks.count = 2;

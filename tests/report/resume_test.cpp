@@ -195,6 +195,8 @@ TEST(EnvironmentDifferences, EachPropertyIsDecisiveWhereItChangesFigures) {
              p.device = {DeviceKind::cuda, 0};
          })},
         {"num_cores of rank 1: 1 -> 2", true, on_rank_1([](plan::RankPlace& p) { p.num_cores = 2; })},
+        {"processor_limit of rank 1: none -> 1.5", true,
+         on_rank_1([](plan::RankPlace& p) { p.processor_limit = 1.5; })},
         {"threads of rank 1: 1 -> 2", true, on_rank_1([](plan::RankPlace& p) { p.threads = 2; })},
         {"host of rank 1: localhost -> node2", false, on_rank_1([](plan::RankPlace& p) { p.host = "node2"; })},
         {"device_uuid of rank 1: none -> GPU-2", false, on_rank_1([](plan::RankPlace& p) { p.device_uuid = "GPU-2"; })},

@@ -53,6 +53,7 @@ plan::RankPlace place_of(int rank) {
     place.memory_bytes = (int64_t{1} << 40) + rank;
     place.free_host_bytes = 5 + rank;
     place.multiplies_bf16 = rank % 2 == 0;
+    place.processor_limit = 1.5 + rank;
     return place;
 }
 
@@ -81,6 +82,7 @@ void expect_equal(const plan::RankPlace& found, const plan::RankPlace& expected)
     EXPECT_EQ(found.memory_bytes, expected.memory_bytes);
     EXPECT_EQ(found.free_host_bytes, expected.free_host_bytes);
     EXPECT_EQ(found.multiplies_bf16, expected.multiplies_bf16);
+    EXPECT_EQ(found.processor_limit, expected.processor_limit);
 }
 
 void expect_equal(const TelemetryRecord& found, const TelemetryRecord& expected) {

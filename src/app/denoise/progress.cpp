@@ -17,7 +17,7 @@ namespace pb::app {
 
 namespace {
 
-constexpr double kLogIntervalS = 30, kShortImageS = 1;
+constexpr double kShortImageS = 1;
 constexpr double kWorthNamingS = 0.005;  // a halo that is known takes less
 
 /// Seconds since the kernel started this process: field 22 of /proc/self/stat (proc(5)), in ticks since the boot. 0

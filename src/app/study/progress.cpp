@@ -38,8 +38,7 @@ void Progress::begin(run::Activity activity) {
 
 void Progress::finish(const record::PointTrace& trace) {
     const double now_s = monotonic_seconds();
-    const bool measured =
-        trace.status != record::PointStatus::skipped && trace.status != record::PointStatus::interrupted;
+    const bool measured = !record::is_cut_short(trace.status);
     if (measured)
         left_.finish_next(now_s - point_start_s_);
     else

@@ -213,9 +213,7 @@ void StudyRecord::print(const report::ResultsFile& results, const measure::Study
     print_text(out, "{}\n", report::points_table(summaries, study.recommendations, size));
     if (const std::string text = report::study_text(study, size); !text.empty()) print_text(out, "{}\n", text);
     if (is_detailed) print_text(out, "{}", ranks_text(results, summaries, size.width));
-    const auto left = std::ranges::count_if(summaries, [](const measure::Summary& point) {
-        return point.status == record::PointStatus::skipped || point.status == record::PointStatus::interrupted;
-    });
+    const auto left = std::ranges::count_if(summaries, record::is_cut_short, &measure::Summary::status);
     if (left > 0 && options_.can_resume)
         fmt::print(out, "left:    {}; the same command with --resume goes on\n", counted(left, "point"));
     fmt::print(out, "results: {}\n", file_.string());

@@ -67,10 +67,12 @@ class NetworkTrial {
 
 /// Calls `find` with a function that runs windows through the network; its errors name the file.
 template <class Find>
-network::FoundCard try_file(const std::filesystem::path& file, const EngineOptions& options, Find find) {
+network::FoundCard try_file(const std::filesystem::path& file, const EngineOptions& options,
+                            const TrialListener& listener, Find find) {
     NetworkTrial trial(file, options);
     try {
         return find([&](const network::NetworkCard& card, const std::vector<float>& window, const Shape& shape) {
+            listener({shape.h, shape.w});
             return trial.run(card, window, shape);
         });
     } catch (const UsageError& error) {
@@ -100,9 +102,10 @@ bool is_installed(EngineKind engine) {
     }
 }
 
-network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options) {
+network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options,
+                               const TrialListener& listener) {
     const auto candidates = candidates_in(file);
-    return try_file(file, options, [&](const network::TryWindow& run) {
+    return try_file(file, options, listener, [&](const network::TryWindow& run) {
         network::FoundCard found = network::find_card(candidates, run);
         network::look_at_batches(found, run);
         return found;
@@ -110,8 +113,9 @@ network::FoundCard try_network(const std::filesystem::path& file, const EngineOp
 }
 
 network::FoundCard try_layers(const std::filesystem::path& file, const network::NetworkCard& card,
-                              const EngineOptions& options) {
-    return try_file(file, options, [&](const network::TryWindow& run) { return network::find_range(card, run); });
+                              const EngineOptions& options, const TrialListener& listener) {
+    return try_file(file, options, listener,
+                    [&](const network::TryWindow& run) { return network::find_range(card, run); });
 }
 
 }  // namespace pb::engine

@@ -41,8 +41,7 @@ double seam_tolerance_of(const record::PointTrace& trace) {
 }
 
 Standing standing_of(const record::PointTrace& trace, const Summary& summary) {
-    if (summary.status == record::PointStatus::skipped || summary.status == record::PointStatus::interrupted)
-        return Standing::not_reached;
+    if (record::is_cut_short(summary.status)) return Standing::not_reached;
     if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
     if (summary.validity != Validity::valid || summary.verification != record::Verification::Outcome::passed)
         return Standing::not_valid;
