@@ -12,7 +12,6 @@ namespace pb::run {
 /// What a rank does. Some come several times for one image. A streamed output (`output: file`) is read and written
 /// during the network's passes; its writing is only what follows.
 enum class Activity : uint8_t { start_up, reading, preparation, halo_search, network, verification, writing, waiting };
-inline constexpr size_t kNumActivities = 8;
 
 constexpr auto enum_names(Activity) {
     return std::to_array<EnumName<Activity>>({{Activity::start_up, "start-up"},
@@ -24,6 +23,7 @@ constexpr auto enum_names(Activity) {
                                               {Activity::writing, "writing"},
                                               {Activity::waiting, "other ranks"}});
 }
+inline constexpr size_t kNumActivities = enum_names(Activity{}).size();
 
 /// Called by the thread that works, so it must return quickly.
 class ProgressListener {

@@ -6,8 +6,12 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace pb::image {
 namespace {
@@ -25,6 +29,7 @@ using test::write_pages;
 using test::write_planes;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::vector<int64_t> numbers_of(ImageFile& file) {
     std::vector<int64_t> numbers;
@@ -302,9 +307,44 @@ TEST(Stack, TheColoursOfAPlaneOfOmeXmlAreNoPages) {
     EXPECT_EQ(open_stack(folder / "a.tif", {})->num_pages(), 4);
 }
 
+/// Description and what is not kept of the first of these pages; the others have none.
+std::pair<std::string, std::vector<std::string>> described(const std::filesystem::path& path,
+                                                           const std::vector<int64_t>& pages) {
+    const auto file = open_stack(path, pages);
+    std::pair<std::string, std::vector<std::string>> found{description_of(*file), file->metadata().not_kept};
+    if (file->num_pages() > 1) {
+        file->turn_to(1);
+        EXPECT_EQ(description_of(*file), "");
+    }
+    return found;
+}
+
+TEST(Stack, SomePagesOfImageJKeepWhatHoldsForThem) {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder / "a.tif";
+    const std::string head = "ImageJ=1.54f\n", along = "images=5\nslices=5\nunit=um\nspacing=0.5\nmin=1.0\n";
+    for (const bool is_one_directory : {false, true}) {
+        if (is_one_directory)
+            write_one_directory(path, head + along, 5);
+        else
+            write_planes(path, head + along);
+        const std::string part = head + "images=2\nslices=2\nunit=um\nspacing=0.5\nmin=1.0\n";
+        EXPECT_THAT(described(path, {0, 1}), testing::Pair(part, IsEmpty()));
+        EXPECT_THAT(described(path, {3, 4}), testing::Pair(part, IsEmpty())) << "the first page is not among them";
+        EXPECT_THAT(described(path, {1, 3}),
+                    testing::Pair(head + "images=2\nslices=2\nunit=um\nmin=1.0\n",
+                                  ElementsAre("ImageJ's spacing (only some pages are taken)")));
+        EXPECT_THAT(described(path, {2}), testing::Pair(head + "unit=um\nspacing=0.5\nmin=1.0\n", IsEmpty()));
+    }
+    write_planes(path, "ImageJ=1.54f\nimages=4\nchannels=2\nslices=2\nmode=composite\nunit=um\nspacing=0.5\n");
+    EXPECT_THAT(described(path, {0, 1}),
+                testing::Pair("ImageJ=1.54f\nimages=2\nunit=um\n",
+                              ElementsAre("ImageJ's channels, slices, mode, spacing (only some pages are taken)")));
+}
+
 TEST(Stack, SomePagesHaveNoDescriptionOfAll) {
     const TemporaryFolder folder;
-    for (const char* description : {kOme, "ImageJ=1.54f\nimages=5\n", "{\"shape\": [5, 20, 30]}"}) {
+    for (const char* description : {kOme, "{\"shape\": [5, 20, 30]}"}) {
         write_planes(folder / "a.tif", description);
         EXPECT_EQ(description_of(*open_stack(folder / "a.tif", std::vector<int64_t>{0, 1, 2, 3, 4})), description);
         for (const std::vector<int64_t>& some : {std::vector<int64_t>{0}, {0, 1}}) {
@@ -313,6 +353,9 @@ TEST(Stack, SomePagesHaveNoDescriptionOfAll) {
             EXPECT_THAT(file->metadata().not_kept, ElementsAre("ImageDescription (only some pages are taken)"));
         }
     }
+    write_planes(folder / "a.tif", "ImageJ=1.54f\nimages=5\n");
+    EXPECT_EQ(description_of(*open_stack(folder / "a.tif", std::vector<int64_t>{0, 1, 2, 3, 4})),
+              "ImageJ=1.54f\nimages=5\n");
     write_planes(folder / "a.tif", "cells in May");
     EXPECT_EQ(description_of(*open_stack(folder / "a.tif", std::vector<int64_t>{0})), "cells in May");
 }

@@ -174,6 +174,18 @@ class Stacks(ReadersTest):
         for pages in ('2,1', '1-', '', '-1', '3-2', '1,,2'):
             self.assertIn('--pages', self.refusal(self.file, self.out, f'--pages={pages}'))
 
+    def test_chosen_pages_of_imagej_keep_their_unit(self):
+        planes = scene(5, 70, 60)
+        tifffile.imwrite(self.file, planes, imagej=True, resolution=(5, 5), metadata={'axes': 'ZYX', 'unit': 'um', 'spacing': 0.5})
+        for pages, spacing in (('1-3', 0.5), ('0,2,4', None)):
+            said = denoise(self.file, self.out, '--pages', pages, *GRAY, ranks=2)
+            self.assertEqual('spacing (only some pages are taken)' in said, spacing is None, said)
+            with tifffile.TiffFile(self.out) as some:
+                self.assertEqual((some.series[0].axes, some.series[0].shape), ('ZYX', (3, 70, 60)))
+                self.assertEqual((some.imagej_metadata['unit'], some.imagej_metadata.get('spacing')), ('um', spacing))
+                self.assertEqual(some.pages[0].resolution, (5, 5))
+            self.out.unlink()
+
     def test_one_plane_of_ome(self):
         plane = scene(1, 70, 60)
         tifffile.imwrite(self.file, plane, metadata={'axes': 'ZYX', 'PhysicalSizeX': 0.3})

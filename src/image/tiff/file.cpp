@@ -4,6 +4,7 @@
 #include "image/sample_types.hpp"
 #include "image/tiff/block_cache.hpp"
 #include "image/tiff/handle.hpp"
+#include "image/tiff/imagej.hpp"
 #include "image/tiff/layout.hpp"
 #include "image/tiff/pages.hpp"
 #include "image/tiff/tags.hpp"
@@ -12,6 +13,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -66,6 +68,7 @@ class TiffFile final : public ImageFile {
     void take_pages(std::span<const int64_t> chosen);
     void check_equal_pages();
     void read_page(const TiffPage& page);
+    void describe_some_pages();
     template <class Step>
     void naming_page(int64_t number, Step&& step) const;
     [[nodiscard]] size_t bytes_of_block(int64_t block_row) const;
@@ -84,6 +87,7 @@ class TiffFile final : public ImageFile {
     std::vector<TiffPage> pages_;  // those that were chosen
     std::vector<std::string> passed_over_;
     Part part_ = Part::image;
+    std::string stack_description_;  // of a file of which only some pages were chosen
     TiffLayout layout_;
     ImageMetadata metadata_;
     std::vector<std::byte> scratch_;
@@ -109,7 +113,11 @@ void TiffFile::take_pages(std::span<const int64_t> chosen) {
     if (!chosen.empty()) {
         const auto all = std::exchange(pages_, choose_pages(pages_, chosen, *file_));
         const auto same = [](const TiffPage& a, const TiffPage& b) { return a.number == b.number; };
-        if (!std::equal(all.begin(), all.end(), pages_.begin(), pages_.end(), same)) part_ = Part::some_pages;
+        if (!std::equal(all.begin(), all.end(), pages_.begin(), pages_.end(), same)) {
+            read_page(all.front());
+            stack_description_ = description_in(metadata_);
+            part_ = Part::some_pages;
+        }
     }
     check_equal_pages();
 }
@@ -161,7 +169,23 @@ void TiffFile::read_page(const TiffPage& page) {
     if (part_ == Part::whole_stack && pages_.front().directory == pages_.back().directory) drop_truncation(metadata_);
     if (page.behind > 0) std::erase_if(metadata_.tiff_tags, is_bound_to_stack);
     if (part_ == Part::image) metadata_ = metadata_of_image(std::move(metadata_));
-    if (part_ == Part::some_pages) metadata_ = metadata_of_pages(std::move(metadata_));
+    if (part_ == Part::some_pages) describe_some_pages();
+}
+
+void TiffFile::describe_some_pages() {
+    const bool is_first = page_.number == pages_.front().number;
+    if (!is_imagej_text(stack_description_) || !is_first) {
+        metadata_ = metadata_of_pages(std::move(metadata_));
+        return;
+    }
+    std::vector<int64_t> numbers;
+    for (const TiffPage& page : pages_) numbers.push_back(page.number);
+    const auto [description, lost] = describe_part(stack_description_, numbers);
+    set_description(metadata_, "");  // not among what is lost
+    metadata_ = metadata_of_pages(std::move(metadata_));
+    set_description(metadata_, description);
+    if (!lost.empty())
+        metadata_.not_kept.push_back(fmt::format("ImageJ's {} (only some pages are taken)", fmt::join(lost, ", ")));
 }
 
 size_t TiffFile::bytes_of_block(int64_t block_row) const {

@@ -1,6 +1,7 @@
 #include "image/tiff/pages.hpp"
 
 #include "base/text.hpp"
+#include "image/tiff/imagej.hpp"
 
 #include <fmt/format.h>
 
@@ -25,17 +26,6 @@ uint16_t count_below(TIFF* tiff) {
     uint16_t count = 0;
     const uint64_t* ignored = nullptr;
     TIFFGetField(tiff, TIFFTAG_SUBIFD, &count, &ignored);
-    return count;
-}
-
-/// Returns the number in a line "images=40" of a description by ImageJ, or 1.
-int64_t images_in(std::string_view description) {
-    constexpr std::string_view kKey = "\nimages=";
-    const size_t begin = description.find(kKey);
-    if (!description.starts_with("ImageJ=") || begin == std::string_view::npos) return 1;
-    int64_t count = 1;
-    const std::string_view digits = description.substr(begin + kKey.size());
-    std::from_chars(digits.data(), digits.data() + digits.size(), count);
     return count;
 }
 
@@ -189,8 +179,8 @@ TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
 std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, const RandomAccessFile& file) {
     const char* description = nullptr;
     if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1) return {};
-    const int64_t count =
-        std::max(images_in(description), images_in_shape(description, layout.info.extent.pixels() * layout.samples));
+    const int64_t count = std::max(images_in_imagej_text(description),
+                                   images_in_shape(description, layout.info.extent.pixels() * layout.samples));
     if (count <= 1) return find_planes_behind(tiff, layout, description, file);
     const uint64_t begin = TIFFGetStrileOffset(tiff, 0);
     const auto page_bytes = static_cast<uint64_t>(layout.info.extent.pixels()) * layout.pixel_bytes();

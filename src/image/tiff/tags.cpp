@@ -197,6 +197,18 @@ std::string tiff_tag_name(uint16_t number) {
     return kept->is_georeference ? "GeoTIFF tags" : kept->name;
 }
 
+std::string description_in(const ImageMetadata& metadata) {
+    const auto tag = std::ranges::find(metadata.tiff_tags, kImageDescription, &TiffTag::number);
+    return tag == metadata.tiff_tags.end() ? "" : std::string(text_of(*tag));
+}
+
+void set_description(ImageMetadata& metadata, const std::string& text) {
+    auto tag = std::ranges::find(metadata.tiff_tags, kImageDescription, &TiffTag::number);
+    if (tag == metadata.tiff_tags.end())
+        tag = metadata.tiff_tags.insert(metadata.tiff_tags.begin(), TiffTag{.number = kImageDescription});
+    set_text(*tag, text);
+}
+
 void drop_truncation(ImageMetadata& metadata) {
     for (TiffTag& tag : metadata.tiff_tags) {
         if (tag.number != kImageDescription) continue;

@@ -24,6 +24,10 @@ void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags);
 /// True for tags that state the position of the pixels in the world or in a larger image, or their number.
 [[nodiscard]] bool is_bound_to_extent(const TiffTag& tag);
 
+/// The text of the tag ImageDescription; empty where there is none. Setting it replaces it or adds the tag.
+[[nodiscard]] std::string description_in(const ImageMetadata& metadata);
+void set_description(ImageMetadata& metadata, const std::string& text);
+
 /// Removes from tifffile's description of a stack that it has one directory.
 void drop_truncation(ImageMetadata& metadata);
 
