@@ -41,11 +41,33 @@ def as_exported(tensor):
     return torch.empty(tensor.shape).copy_(tensor)
 
 
+def refuse_fixed_inputs(program):
+    """Inputs of an ExportedProgram that take windows of one size only, or a number of them that is not one."""
+    for node in program.graph.nodes:
+        if node.op != "placeholder" or node.name not in program.graph_signature.user_inputs:
+            continue
+        shape = tuple(getattr(node.meta.get("val"), "shape", ()))
+        if len(shape) != 4:
+            continue
+        if isinstance(shape[2], int) or isinstance(shape[3], int):
+            raise ValueError(f"its input {node.name} has a fixed size ({shape[2]} x {shape[3]}): export it with dynamic "
+                             "height and width")
+        if isinstance(shape[0], int) and shape[0] != 1:
+            raise ValueError(f"its input {node.name} has a fixed batch of {shape[0]}: export it with a dynamic batch, or "
+                             "with a batch of 1")
+
+
+def open_exported(file):
+    program = torch.export.load(str(file))
+    refuse_fixed_inputs(program)
+    return program.module()
+
+
 def open_package(file):
     with zipfile.ZipFile(file) as archive:
         is_compiled = any("data/aotinductor/" in name for name in archive.namelist())
     if not is_compiled:
-        return torch.export.load(str(file)).module()
+        return open_exported(file)
     os.environ["AOTI_RUNTIME_CHECK_INPUTS"] = "1"  # else it takes any extent for that which it was compiled for
     torch._inductor.config.cpp.vec_isa_ok = True  # else it compiles six programs to try the processor's vectors: 10 s
     run = torch._inductor.aoti_load_package(str(file))

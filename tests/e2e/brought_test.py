@@ -284,6 +284,12 @@ class BroughtTest(program.ProgramTest):
         raises = program.run('networks', self.networks / 'raises.py', '--trust-model')
         self.assert_refused(raises, 2, 'raises.py', 'no network today')
 
+    def test_packages_for_one_shape_are_refused_with_what_to_do(self):
+        for name, words in (('fixed_size', '(32 x 48): export it with dynamic height and width'),
+                            ('batch_of_two', 'fixed batch of 2: export it with a dynamic batch')):
+            found = program.run('networks', self.networks / f'{name}.pt2', '--trust-model', timeout=100)
+            self.assert_refused(found, 2, f'{name}.pt2', words)
+
     def test_a_network_that_is_replaced_while_a_point_runs_fails_it(self):
         model = self.write('model.py', (self.networks / 'dilated.py').read_text() + '\nimport os\nos.utime(__file__)\n')
         self.write('model.py.card.yaml', 'channels: 3\nradius: 6\nhalo: 6\n')

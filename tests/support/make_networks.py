@@ -217,6 +217,10 @@ def write_code(folder):
         (folder / f'{name}.py').write_text(f'{source}def make_network():\n    return make_networks.brought({name!r})\n')
     exported = torch.export.export(brought('dilated'), (image,), dynamic_shapes=(dynamic(8),))
     torch.export.save(exported, str(folder / 'exported.pt2'))
+    extents = {axis: torch.export.Dim.DYNAMIC for axis in (2, 3)}
+    for name, shapes in (('fixed_size', {}), ('batch_of_two', extents)):
+        exported = torch.export.export(brought('dilated'), (image,), dynamic_shapes=(shapes,))
+        torch.export.save(exported, str(folder / f'{name}.pt2'))
     torch.jit.trace(LevelInput().eval(), (image[:, :1], torch.tensor([0.1, 0.2]))).save(str(folder / 'level_input.pt'))
     torch.jit.script(Raises()).save(str(folder / 'raises.pt'))
     torch.jit.script(Crashes()).save(str(folder / 'crashes.pt'))
