@@ -47,12 +47,19 @@ double imbalance(const Summary& summary) {
     return (1 - 1 / *summary.imbalance) * slowest_s / *summary.pipeline_s;
 }
 
-std::vector<Loss> find_losses(const Summary& s) {
+/// Returns the share of the pipeline in which a rank's forward calls had no core.
+double starvation(const Summary& summary, const record::PointTrace& trace) {
+    const double without_core = std::max(0.0, 1 - record::core_share_of(trace).value_or(1));
+    return without_core * stage(summary, record::Stage::forward);
+}
+
+std::vector<Loss> find_losses(const Summary& s, const record::PointTrace& trace) {
     const auto shown = [&](double share) { return std::min(share, exposed(s)); };
     std::vector<Loss> losses{{Limit::host, shown(stage(s, record::Stage::gather) + stage(s, record::Stage::scatter))},
                              {Limit::transfer, shown(stage(s, record::Stage::h2d) + stage(s, record::Stage::d2h))},
                              {Limit::exchange, shown(stage(s, record::Stage::exchange))},
                              {Limit::imbalance, imbalance(s)},
+                             {Limit::starved, starvation(s, trace)},
                              {Limit::noise, noise(s)}};
     std::erase_if(losses, [](const Loss& loss) { return loss.share < kSmallestLoss; });
     std::ranges::stable_sort(losses, std::greater{}, &Loss::share);
@@ -79,6 +86,8 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
         case Limit::imbalance:
             return fmt::format("ranks wait for the slowest{} for {} on average",
                                s.slowest_rank ? fmt::format(" (rank {})", *s.slowest_rank) : "", share);
+        case Limit::starved:
+            return "a rank's forward calls had no core for " + share;
         default:
             return fmt::format("the fastest of {} passes took {} less time than the median", s.repetitions,
                                whole_percent(loss.share));
@@ -178,6 +187,12 @@ const std::vector<LimitMeaning>& limit_meanings() {
         {Limit::imbalance,
          "waiting of ranks for the slowest one is what is lost",
          {{"batches and patches that split evenly over the ranks; a look at the slowest rank's host and cores"}}},
+        {Limit::starved,
+         "forward calls of a rank on a CPU had no core for that part of the time: a limit of a container or job, or "
+         "other "
+         "work",
+         {{"cores of its own for each rank (patchbench check), no limit on processor time, nothing else on the "
+           "machine"}}},
         {Limit::noise,
          "the median pass is that much slower than the fastest",
          {{"nothing else on the machine, ranks bound to cores (launch/ranks.sh), longer warmup.time_s"}}}};
@@ -191,10 +206,10 @@ std::string LimitMeaning::advice_text(const plan::Point* point) const {
     return text;
 }
 
-std::optional<Bottleneck> find_bottleneck(const Summary& summary, const plan::Point& point) {
+std::optional<Bottleneck> find_bottleneck(const Summary& summary, const record::PointTrace& trace) {
     if (!summary.pipeline_s || *summary.pipeline_s <= 0) return std::nullopt;
     Bottleneck found;
-    found.losses = find_losses(summary);
+    found.losses = find_losses(summary, trace);
     if (!found.losses.empty() && found.losses.front().share >= kLossWorthNaming) {
         const Loss& largest = found.losses.front();
         found.limit = largest.limit;
@@ -205,7 +220,7 @@ std::optional<Bottleneck> find_bottleneck(const Summary& summary, const plan::Po
         found.share = share_of_network(summary);
         found.evidence = evidence_of_network(found.limit, summary);
     }
-    found.advice = meaning_of(found.limit).advice_text(&point);
+    found.advice = meaning_of(found.limit).advice_text(&trace.point);
     return found;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "record/point.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 
@@ -15,7 +16,7 @@ namespace pb::measure {
 
 struct Summary;
 
-enum class Limit : uint8_t { compute, memory, launch, host, transfer, exchange, imbalance, noise };
+enum class Limit : uint8_t { compute, memory, launch, host, transfer, exchange, imbalance, starved, noise };
 
 constexpr auto enum_names(Limit) {
     return std::to_array<EnumName<Limit>>({{Limit::compute, "compute-bound"},
@@ -25,6 +26,7 @@ constexpr auto enum_names(Limit) {
                                            {Limit::transfer, "transfer-bound"},
                                            {Limit::exchange, "exchange-bound"},
                                            {Limit::imbalance, "imbalance"},
+                                           {Limit::starved, "cpu-starved"},
                                            {Limit::noise, "noise"}});
 }
 
@@ -69,6 +71,6 @@ struct Bottleneck {
 };
 
 /// Returns nothing for a point without times.
-[[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary, const plan::Point& point);
+[[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary, const record::PointTrace& trace);
 
 }  // namespace pb::measure

@@ -240,7 +240,7 @@ Summary summarise(const record::PointTrace& trace) {
         add_telemetry(trace, summary);
         add_balance(summary);
         add_bounds(trace, summary);
-        if (!summary.simulated) summary.bottleneck = find_bottleneck(summary, trace.point);
+        if (!summary.simulated) summary.bottleneck = find_bottleneck(summary, trace);
     }
     add_memory(trace, summary);
     add_quality(trace, summary);

@@ -195,6 +195,17 @@ TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
     EXPECT_NE(found_in(trace).limit, Limit::imbalance) << "15 % of the pipeline";
 }
 
+TEST(Bottleneck, CallsWithoutACoreAreNoComputing) {
+    record::PointTrace trace = trace_of_shares({.forward = 0.8});
+    for (auto& rank : trace.ranks) rank.cpu_s.assign(kPasses, 0.8);
+    EXPECT_EQ(found_in(trace).limit, Limit::compute);
+    trace.ranks[1].cpu_s.assign(kPasses, 0.4);
+    const Bottleneck found = found_in(trace);
+    EXPECT_EQ(found.limit, Limit::starved);
+    EXPECT_NEAR(found.share, 0.4, 1e-12);
+    EXPECT_THAT(found.evidence, StartsWith("a rank's forward calls had no core for 40 % of the pipeline"));
+}
+
 TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
     record::PointTrace trace = trace_of_shares({});
     trace.wall_s[5] = 0.7;
