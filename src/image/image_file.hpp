@@ -137,6 +137,9 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file);
 [[nodiscard]] std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file,
                                                      bool placed);
 
+/// How the image is to be shown: the orientation of EXIF and TIFF, 1 to 8; 1 (upright) where there is none.
+[[nodiscard]] int orientation_of(const ImageMetadata& metadata);
+
 /// Returns the metadata of a file that has one image: without the tags that ImageJ gives to stacks.
 [[nodiscard]] ImageMetadata metadata_of_image(ImageMetadata metadata);
 

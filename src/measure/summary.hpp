@@ -136,4 +136,7 @@ using StudyPoints = std::vector<StudyPoint>;
 /// The median interval needs at least this many repetitions.
 inline constexpr int64_t kMinRepetitionsForInterval = 6;
 
+/// What speaks against the clean image that the user gave for a point; empty where nothing does.
+[[nodiscard]] std::string clean_image_note(const record::PointTrace& trace);
+
 }  // namespace pb::measure

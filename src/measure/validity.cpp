@@ -208,6 +208,7 @@ void take_notes(const record::PointTrace& trace, Summary& summary) {
     note_outliers(summary);
     note_imbalance(trace, summary);
     note_exchange(trace, summary);
+    if (std::string note = clean_image_note(trace); !note.empty()) summary.notes.push_back(std::move(note));
     int64_t allocations = 0;
     for (const auto& rank : trace.ranks) allocations += rank.allocations;
     if (allocations > 0)
@@ -216,6 +217,17 @@ void take_notes(const record::PointTrace& trace, Summary& summary) {
 }
 
 }  // namespace
+
+std::string clean_image_note(const record::PointTrace& trace) {
+    constexpr double kLeastDb = 15;  // noise of a standard deviation of 0.18 that was not removed
+    const config::PointSettings& settings = trace.point.settings;
+    if (settings.image.clean.empty() || settings.output == config::OutputKind::checksum) return "";
+    if (!trace.quality) return "no PSNR: no sample has data in the image and in the clean one (image.clean)";
+    if (trace.quality->psnr_denoised_db >= kLeastDb || std::isnan(trace.quality->psnr_denoised_db)) return "";
+    return "a PSNR below 15 dB: the clean image (image.clean) seems to be another one, to be shifted or turned, or to "
+           "have "
+           "other units (image.range)";
+}
 
 void rate_validity(const record::PointTrace& trace, Summary& summary) {
     rate_status(trace, summary);

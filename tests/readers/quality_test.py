@@ -1,7 +1,8 @@
 """PSNR against an image without noise (denoise --clean), beside NumPy's of the files."""
 import re
+import subprocess
 
-from readers import ReadersTest, denoise, main  # first: it makes the packages below known
+from readers import PROGRAM, ReadersTest, denoise, main  # first: it makes the packages below known
 
 import numpy
 import tifffile
@@ -61,6 +62,34 @@ class Quality(ReadersTest):
         self.assertTrue(0 < low < 200 and 800 < high < 1000, self.said)
         self.assert_near(told, tuple(psnr((image[known] - low) / (high - low), (clean[known] - low) / (high - low))
                                      for image in (noisy, tifffile.imread(self.out))))
+
+    def test_what_speaks_against_the_clean_image_is_said(self):
+        clean = scene(40, 40)
+        noisy = numpy.round(FULL * with_noise(clean)).astype(numpy.uint16)
+        tifffile.imwrite(self.noisy, noisy)
+        for values, is_doubtful in ((clean, False), (255 * clean, True), (clean[::-1], True)):
+            tifffile.imwrite(self.clean, values.astype(numpy.float32))
+            (_, after), = self.told('--output', 'memory')
+            self.assertEqual(after < 15, is_doubtful)
+            self.assertEqual('a PSNR below 15 dB' in self.said, is_doubtful, self.said)
+        tifffile.imwrite(self.clean, clean.astype(numpy.float32), extratags=[(274, 'H', 1, 3, True)])
+        refused = subprocess.run([PROGRAM, 'denoise', self.noisy, self.out, '--clean', self.clean, *GRAY], capture_output=True, text=True,
+                                 timeout=100)
+        self.assertEqual(refused.returncode, 2, refused.stdout)
+        self.assertRegex(refused.stderr, r'orientation 3 \(EXIF\), but \S*noisy.tif has')
+
+    def test_of_images_without_common_data_there_is_none(self):
+        clean, noisy = scene(40, 40).astype(numpy.float32), with_noise(scene(40, 40)).astype(numpy.float32)
+        noisy[:20] = clean[20:] = -1
+        for output in ('memory', 'file'):
+            tifffile.imwrite(self.noisy, noisy)
+            tifffile.imwrite(self.clean, clean)
+            self.assertEqual(self.told('--range', '0:1', '--nodata=-1', '--output', output), [])
+            self.assertIn('no PSNR: no sample has data in the image and in the clean one', self.said)
+        tifffile.imwrite(self.noisy, numpy.stack([noisy, noisy]), photometric='minisblack')
+        tifffile.imwrite(self.clean, numpy.stack([clean, scene(40, 40).astype(numpy.float32)]), photometric='minisblack')
+        (before, after), = self.told('--range', '0:1', '--nodata=-1')
+        self.assertTrue(20 < before < 40 and 5 < after < 60, self.said)
 
     def test_of_a_stack(self):
         clean = scene(4, 60, 70)

@@ -58,7 +58,7 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
     std::vector<std::string> all = notes;
     all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, point.halo_note,
-                           seam_note(trace)});
+                           seam_note(trace), measure::clean_image_note(trace)});
     for (const std::string& note : all)
         if (!note.empty()) line += "; note: " + note;
     if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
@@ -66,13 +66,25 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
 }
 
 std::string seam_note(const record::PointTrace& trace) {
+    const record::Verification& verification = trace.verification;
+    const bool is_bounded = trace.point.facts().is_bounded;
     const auto error = measure::visible_seams(trace);
-    return error ? fmt::format(
-                       "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
-                       "a larger one shows less, {}",
-                       *error, *trace.point.halo,
-                       trace.point.facts().is_bounded ? "that of --halo exact none" : "none is exact for this network")
-                 : "";
+    const std::string places = counted(verification.seam_map.size(), "place");
+    if (!error)
+        return is_bounded || verification.seam_against_whole_image || !verification.seam_error
+                   ? ""
+                   : fmt::format(
+                         "tiles were compared with larger windows at {} only; results of this network may depend "
+                         "on the whole image, and differ from those for it",
+                         places);
+    const std::string where =
+        verification.seam_against_whole_image
+            ? "beside the whole image"
+            : fmt::format("at {} looked at{}", places,
+                          is_bounded ? "" : ", beside larger windows; beside the whole image it may be far more");
+    return fmt::format("seams show: up to {:.2g} of the range {}, with a halo of {} px; a larger one shows less, {}",
+                       *error, where, *trace.point.halo,
+                       is_bounded ? "that of --halo exact none" : "none is exact for this network");
 }
 
 }  // namespace pb::app

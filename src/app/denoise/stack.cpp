@@ -61,10 +61,8 @@ class StackFigures {
         PassResult all = first_.value();
         record::PointTrace& trace = all.trace;
         trace.point.settings.image.bands.clear();
-        if (trace.quality) {
-            trace.quality->psnr_noisy_db = psnr_noisy_db_ / num_qualities_;
-            trace.quality->psnr_denoised_db = psnr_denoised_db_ / num_qualities_;
-        }
+        trace.quality.reset();
+        if (num_qualities_ > 0) trace.quality = {psnr_noisy_db_ / num_qualities_, psnr_denoised_db_ / num_qualities_};
         trace.lost_metadata = fmt::format("{}", fmt::join(lost_, ", "));
         trace.verification.seam_error.reset();  // the worst of all pages has its note
         measure::Summary summary;

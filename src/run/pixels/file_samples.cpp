@@ -79,9 +79,11 @@ int64_t thinning(int64_t num_pages, int64_t channels) {
 
 std::string form_of(const image::ImageFile& file) {
     const image::ImageInfo& info = file.info();
-    return fmt::format("{} x {} px (height x width), {}{}", info.extent.h, info.extent.w,
+    const int orientation = image::orientation_of(file.metadata());
+    return fmt::format("{} x {} px (height x width), {}{}{}", info.extent.h, info.extent.w,
                        counted(info.channels, "channel"),
-                       file.num_pages() == 1 ? "" : ", " + counted(file.num_pages(), "page"));
+                       file.num_pages() == 1 ? "" : ", " + counted(file.num_pages(), "page"),
+                       orientation == 1 ? "" : fmt::format(", orientation {} (EXIF)", orientation));
 }
 
 OpenFiles check_form(OpenFiles files, const config::ImageSettings& settings) {

@@ -49,28 +49,33 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_exact_reference(plan::Point& p
 
 namespace {
 
-/// Returns PSNR and SSIM before and after denoising. Call it only on the root.
-record::Quality measure_quality(const Slab& output, ImageSource& source) {
+/// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images. Call it only on
+/// the root.
+std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
     image::Image clean = source.read_clean(whole);
     image::Image denoised = MemorySink(output, &source).read(whole);
     image::Image noisy = source.read_noisy(whole);
     const int64_t samples =
         whole.extent.pixels() * output.pixels.channels - source.blank_gaps(whole, {&clean, &denoised, &noisy});
+    if (samples == 0) return std::nullopt;
     const auto psnr_to_clean = [&](const image::Image& image) {
         return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
     };
     const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= image::kSsimWindow;
     const double none = std::numeric_limits<double>::quiet_NaN();
-    return {psnr_to_clean(noisy), psnr_to_clean(denoised), has_ssim ? image::ssim(noisy.view(), clean.view()) : none,
-            has_ssim ? image::ssim(denoised.view(), clean.view()) : none};
+    return record::Quality{psnr_to_clean(noisy), psnr_to_clean(denoised),
+                           has_ssim ? image::ssim(noisy.view(), clean.view()) : none,
+                           has_ssim ? image::ssim(denoised.view(), clean.view()) : none};
 }
 
-/// Returns the PSNR of a streamed output: each rank compares its own windows. SSIM is left out because its windows
-/// cross the borders of the ranks' windows. Collective.
-record::Quality measure_quality_by_windows(const Team& team, const RankShare& share, ImageSource& source) {
+/// The same of a streamed output, without SSIM: each rank compares its own windows, and those of SSIM cross their
+/// borders. Collective.
+std::optional<record::Quality> measure_quality_by_windows(const Team& team, const RankShare& share,
+                                                          ImageSource& source) {
     const double none = std::numeric_limits<double>::quiet_NaN();
-    if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0) return {none, none, none, none};
+    if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0)
+        return record::Quality{none, none, none, none};
     double noisy_sum = 0, denoised_sum = 0, gaps = 0;
     together(team.ranks, [&] {
         for (const int64_t index : indices_of(share.windows_done())) {
@@ -83,8 +88,9 @@ record::Quality measure_quality_by_windows(const Team& team, const RankShare& sh
         }
     });
     const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(team.ranks.sum(gaps));
-    return {image::psnr_of(team.ranks.sum(noisy_sum), samples), image::psnr_of(team.ranks.sum(denoised_sum), samples),
-            none, none};
+    const double noisy = team.ranks.sum(noisy_sum), denoised = team.ranks.sum(denoised_sum);
+    if (samples == 0) return std::nullopt;
+    return record::Quality{image::psnr_of(noisy, samples), image::psnr_of(denoised, samples), none, none};
 }
 
 /// Notes the input's metadata that the output does not hold. `placed`: all ranks wrote the output. The text is written

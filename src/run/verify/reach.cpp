@@ -75,10 +75,13 @@ bool first_layer_takes_sigma(const network::Graph& graph, const engine::Weights&
 
 constexpr int64_t kUnboundedContext = 512;  // px
 
+/// px: a card was found with windows of noise, and of some networks the reach depends on what is in the image.
+constexpr int64_t kLeastBeyond = 64;
+
 /// More than a halo, in alignments whose number neither 2 nor 3 divides: then windows begin at other places of a period
 /// of twice, three or four times the stated alignment, and show it.
 int64_t beyond(int64_t halo, int64_t alignment) {
-    int64_t steps = halo / alignment + 1;
+    int64_t steps = std::max(halo, kLeastBeyond) / alignment + 1;
     while (steps % 2 == 0 || steps % 3 == 0) ++steps;
     return steps * alignment;
 }

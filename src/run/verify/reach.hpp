@@ -22,7 +22,8 @@ struct Reach {
 };
 
 /// Throws Error when the weights lack a layer of their network. A network that the user brings has no layers here: its
-/// card is taken, and more than twice its halo as context, so that a halo or an alignment which is too small shows.
+/// card is taken, and more than twice its halo as context, 64 px more at least, so that a halo or an alignment which is
+/// too small shows.
 [[nodiscard]] Reach reach_of(const engine::Weights& weights);
 
 /// Returns an error in the table's facts about this network ("unet: the table says alignment 4, its layers 8"), or
