@@ -100,7 +100,7 @@ std::vector<int> parse_processors(const std::string& text) {
         const size_t dash = part.find('-');
         const std::string last = dash == std::string::npos ? part : part.substr(dash + 1);
         int begin = 0, end = 0;
-        if (!read_number(part.substr(0, dash), begin) || !read_number(last, end) || begin < 0 || end > kMost) return {};
+        if (!read_number(part.substr(0, dash), begin) || !read_number(last, end) || end > kMost) return {};
         for (int processor = begin; processor <= end; ++processor) processors.push_back(processor);
     }
     return processors;

@@ -27,6 +27,7 @@ class ProcessorLayoutTest : public testing::Test {
         write("devices/system/node/node0/cpulist", "0-1,4-5");
         write("devices/system/node/node1/cpulist", "2-3,6-7");
         write("bus/pci/devices/0000:3b:00.0/numa_node", "1");
+        write("bus/pci/devices/0000:3c:00.0/numa_node", "0");
         write("bus/pci/devices/0000:5e:00.0/numa_node", "-1");
     }
     ~ProcessorLayoutTest() override { fs::remove_all(sys); }
@@ -52,6 +53,7 @@ TEST_F(ProcessorLayoutTest, MemoryNodesLieBesideProcessorsAndDevices) {
     EXPECT_EQ(layout.memory_nodes_of({0, 5}), Numbers{0});
     EXPECT_EQ(layout.memory_nodes_of({1, 2}), (Numbers{0, 1}));
     EXPECT_EQ(layout.memory_node_of_device("0000:3b:00.0"), 1);
+    EXPECT_EQ(layout.memory_node_of_device("0000:3c:00.0"), 0);
     EXPECT_EQ(layout.memory_node_of_device("0000:5e:00.0"), std::nullopt);
     EXPECT_EQ(layout.memory_node_of_device("0000:ff:00.0"), std::nullopt);
 }

@@ -136,6 +136,8 @@ TEST(BandSchedule, MakesOneBandOfTheOutputAStepAndTakesNoMoreOfTheInput) {
         EXPECT_EQ(with_output, 11);
         EXPECT_DOUBLE_EQ(schedule.whole_bands(), 10 + static_cast<double>(alignment) / static_cast<double>(band));
         EXPECT_EQ(schedule.most_input_rows(), band);
+        EXPECT_GE(schedule.busiest_part() * static_cast<double>(schedule.num_steps()), schedule.whole_bands());
+        EXPECT_LE(schedule.busiest_part(), 1 + 1e-9) << "of the work of a band";
     });
 }
 

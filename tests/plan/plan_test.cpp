@@ -418,6 +418,11 @@ TEST(Plan, WholeImagesAreOneBatchEach) {
     const Point copies = point_of(settings, make_local_topology(2));
     EXPECT_DOUBLE_EQ(predict(copies)->flop, 2 * prediction.flop);
     EXPECT_DOUBLE_EQ(processed_per_useful(copies), 4.0 * 1088 * 640 / (2048 * 1228)) << "of one image";
+    settings.output = config::OutputKind::memory;
+    EXPECT_EQ(point_of(settings).batch, 1) << "where auto leaves it, too";
+    settings.output = config::OutputKind::file;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("output = file: needs workload: tiles"));
+    settings.output = config::OutputKind::automatic;
     settings.odd_shape = OddShape::error;
     EXPECT_THAT(refusal_of(settings), HasSubstr("2048x1224 and 2048x1232"));
 }

@@ -64,6 +64,10 @@ TEST(Plan, WhatWasFoundByTryingDoesNotChangeTheKey) {
     point.halo = 8;
     point.batch = 2;
     EXPECT_EQ(key_of(point), point.key);
+    settings.batch.count = 4;
+    Point larger = point_of(settings);
+    larger.batch = 1;  // windows with the halo that was found are fewer
+    EXPECT_EQ(key_of(larger), larger.key);
 }
 
 TEST(Plan, KeysHoldTheSigmaThatTheNetworkIsTold) {
