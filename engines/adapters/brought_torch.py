@@ -113,21 +113,33 @@ def open_network(model):
     return open_package(file) if file.suffix == ".pt2" else run_module_file(file)
 
 
-def is_plain(value):
-    """Whether it is a tensor with values that are one block of memory."""
-    return (isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized
-            and not torch.nn.parameter.is_lazy(value))
+def tensors_of(network):
+    """(name, tensor) of its parameters, its buffers and what its modules hold as attributes."""
+    for prefix, module in network.named_modules():
+        held = [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False), *vars(module).items()]
+        for name, value in sorted(held, key=lambda item: item[0]):
+            if isinstance(value, torch.Tensor):
+                yield f"{prefix}.{name}", value
+
+
+def bytes_of(tensor):
+    """Its values as one block of memory; none where it has no values yet, or never."""
+    if torch.nn.parameter.is_lazy(tensor) or tensor.is_meta:
+        return b""
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    dense = tensor.detach().to_dense() if tensor.layout != torch.strided else tensor.detach()
+    return dense.cpu().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy().data
 
 
 def digest_of(network):
-    """sha256 of the values of a module, which a Python file may take from anywhere; empty for a package."""
+    """sha256 of the tensors of a module, which a Python file may take from anywhere; empty for a package."""
     if not isinstance(network, torch.nn.Module):
         return ""
     digest = hashlib.sha256()
-    for name, value in sorted(network.state_dict().items()):
-        if is_plain(value):
-            digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-            digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    for name, tensor in tensors_of(network):
+        digest.update(f"{name} {tensor.dtype} {tensor.layout}".encode())
+        digest.update(bytes_of(tensor))
     return digest.hexdigest()
 
 

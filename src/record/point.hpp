@@ -161,7 +161,7 @@ struct PointTrace {
     std::optional<Profile> profile;           // only where the setting `profile` asks for it and the engine has layers
     std::string weights_source, weights_layout, weights_sha256;
     std::string engine_sha256;       // of the file of engine python; empty: it has none
-    std::string network_sha256;      // of the state_dict() of a network that is code; empty: it is none
+    std::string network_sha256;      // of the tensors of a network that is code; empty: it is none
     std::string image_sha256;        // digest of the file; empty for a scene
     DType sample_type = DType::f32;  // type of the samples that are copied between host and device
     std::string output_file;         // empty: no file
@@ -227,7 +227,7 @@ void fields(V& v, T& trace) {
     });
     v("engine_sha256", later(trace.engine_sha256), "of the file of engine python; empty: it has none");
     v("network_sha256", later(trace.network_sha256),
-      "of the state_dict() of a network that is code; empty: it is none");
+      "of the tensors of a network that is code; empty: it is none");
     v("image_sha256", sha256_text(trace.image_sha256));
     v("measurements", derived([&] { return num_measurements(trace); }),
       "how often the point was measured; all samples are those of the last time");

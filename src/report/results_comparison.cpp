@@ -201,7 +201,7 @@ void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& afte
             add_once(fmt::format("{} differs: {:.12} -> {:.12}", what, was, is), remarks);
     };
     compare("file of the engine", before.trace.engine_sha256, after.trace.engine_sha256);
-    compare("state_dict() of the network", before.trace.network_sha256, after.trace.network_sha256);
+    compare("tensors of the network", before.trace.network_sha256, after.trace.network_sha256);
     const std::string old_card = before.trace.point.settings.network.card_text();
     const std::string new_card = after.trace.point.settings.network.card_text();
     if (old_card != new_card)

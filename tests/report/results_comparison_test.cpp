@@ -33,7 +33,7 @@ TEST(ResultsComparison, AnEngineDiffersOnlyWhereBothFilesSayWhichItIs) {
     EXPECT_THAT(remarks_with("5678", "5678"), testing::IsEmpty());
     EXPECT_THAT(remarks_with("1234", "5678"),
                 testing::ElementsAre("file of the engine differs: 1234 -> 5678",
-                                     "state_dict() of the network differs: 1234 -> 5678"));
+                                     "tensors of the network differs: 1234 -> 5678"));
 }
 
 TEST(ResultsComparison, OtherWeightsAndImagesAreNamed) {

@@ -28,7 +28,7 @@ struct CheckCounts {
 struct ImagePasses {
     std::vector<measure::Summary> summaries;
     CheckCounts checks;
-    std::string network_sha256;  // of the state_dict() of a network that is code (record::PointTrace)
+    std::string network_sha256;  // of the tensors of a network that is code (record::PointTrace)
     int64_t images_in_pass = 1;  // largest number of images, or pages, whose windows shared batches
 
     /// Returns the summary.

@@ -60,7 +60,7 @@ void fail_other_networks(std::vector<ImageResult>& all) {
     for (ImageResult& each : all) {
         if (each.network_sha256.empty() || each.network_sha256 == first->network_sha256) continue;
         const std::string reason = fmt::format(
-            "the network had other weights than for the first image (sha256 of its state_dict() {:.12}, not {:.12}): "
+            "the network had other weights than for the first image (sha256 of its tensors {:.12}, not {:.12}): "
             "all ranks must load or draw the same ones",
             each.network_sha256, first->network_sha256);
         each.is_written = false;
