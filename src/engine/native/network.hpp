@@ -6,7 +6,7 @@
 #include "engine/memory.hpp"
 #include "engine/native/kernels.hpp"
 #include "engine/native/packed_weights.hpp"
-#include "engine/step_clock.hpp"
+#include "engine/windows.hpp"
 #include "network/arena.hpp"
 
 #include "patchbench/base/batch_view.hpp"

@@ -1,8 +1,6 @@
-#include "engine/torch/fusion/cudnn_plans.hpp"
-
 #include "base/stopwatch.hpp"
 #include "base/user_cache.hpp"
-#include "engine/torch/fusion/plan_search.hpp"
+#include "engine/torch/fusion/fused_plans.hpp"
 #include "engine/torch/tensors.hpp"
 
 #include "patchbench/base/batch_view.hpp"
