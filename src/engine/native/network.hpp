@@ -9,7 +9,7 @@
 #include "engine/windows.hpp"
 #include "network/arena.hpp"
 
-#include "patchbench/base/batch_view.hpp"
+#include "patchbench/base/views.hpp"
 #include "patchbench/engine/denoiser.hpp"
 
 #include <optional>

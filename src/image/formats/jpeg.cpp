@@ -1,4 +1,3 @@
-#include "image/formats/decoded_file.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/metadata.hpp"
 

@@ -3,8 +3,8 @@
 #include "engine/torch/fusion/fused_plans.hpp"
 #include "engine/torch/tensors.hpp"
 
-#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/views.hpp"
 
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
