@@ -12,7 +12,6 @@
 
 #include <csetjmp>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string_view>
 
