@@ -29,17 +29,10 @@ struct SettingsArguments {
     bool json = false;
 };
 
-const char* title_of(config::SettingGroup group) {
-    switch (group) {
-        case config::SettingGroup::work:
-            return "What a point does; a list of values is an axis";
-        case config::SettingGroup::protocol:
-            return "How a point is measured and checked; a list of values is an axis";
-        case config::SettingGroup::study:
-            return "Of the whole study; one value each";
-    }
-    return "";
-}
+constexpr std::pair<config::SettingGroup, const char*> kGroupTitles[] = {
+    {config::SettingGroup::work, "What a point does; a list of values is an axis"},
+    {config::SettingGroup::protocol, "How a point is measured and checked; a list of values is an axis"},
+    {config::SettingGroup::study, "Of the whole study; one value each"}};
 
 report::TextTable table_of(const Settings& settings) {
     using enum report::TextTable::Align;
@@ -81,13 +74,13 @@ void print_json(const Settings& settings) {
 
 void print_tables(const Settings& all, bool markdown) {
     bool is_first = true;
-    for (const auto& [group, name] : enum_table<config::SettingGroup>()) {
+    for (const auto& [group, title] : kGroupTitles) {
         Settings members;
         std::ranges::copy_if(all, std::back_inserter(members),
                              [group = group](const auto& setting) { return setting.group == group; });
         if (members.empty()) continue;
         const report::TextTable table = table_of(members);
-        fmt::print("{}{}{}\n\n{}", std::exchange(is_first, false) ? "" : "\n", markdown ? "## " : "", title_of(group),
+        fmt::print("{}{}{}\n\n{}", std::exchange(is_first, false) ? "" : "\n", markdown ? "## " : "", title,
                    markdown ? table.markdown() : table.text(prose_width(stdout)));
     }
 }

@@ -26,13 +26,14 @@ ssize_t read_at(int descriptor, uint64_t offset, std::span<std::byte> bytes) noe
     return static_cast<ssize_t>(total);
 }
 
-bool write_at(int descriptor, uint64_t offset, std::span<const std::byte> bytes) noexcept {
+bool write_at(int descriptor, std::optional<uint64_t> offset, std::span<const std::byte> bytes) noexcept {
     while (!bytes.empty()) {
-        const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        const ssize_t written = offset ? ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(*offset))
+                                       : ::write(descriptor, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return false;
         bytes = bytes.subspan(static_cast<size_t>(written));
-        offset += static_cast<uint64_t>(written);
+        if (offset) *offset += static_cast<uint64_t>(written);
     }
     return true;
 }

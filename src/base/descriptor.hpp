@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -58,7 +59,8 @@ class Mapping {
 /// error.
 [[nodiscard]] ssize_t read_at(int descriptor, uint64_t offset, std::span<std::byte> bytes) noexcept;
 
-/// Writes all of `bytes` at `offset`. Returns false with errno when the system refuses.
-[[nodiscard]] bool write_at(int descriptor, uint64_t offset, std::span<const std::byte> bytes) noexcept;
+/// Writes all of `bytes` at `offset`; without one where the file stands, as pipes want it. Returns false with errno
+/// when the system refuses.
+[[nodiscard]] bool write_at(int descriptor, std::optional<uint64_t> offset, std::span<const std::byte> bytes) noexcept;
 
 }  // namespace pb

@@ -16,6 +16,17 @@ struct Interval {
     double high = 0;
 };
 
+// Intervals of positive numbers, by a positive number. Larger divisors give smaller quotients.
+[[nodiscard]] inline Interval operator*(const Interval& interval, double factor) {
+    return {interval.low * factor, interval.high * factor};
+}
+[[nodiscard]] inline Interval operator/(const Interval& interval, double divisor) {
+    return {interval.low / divisor, interval.high / divisor};
+}
+[[nodiscard]] inline Interval operator/(double dividend, const Interval& interval) {
+    return Interval{dividend / interval.high, dividend / interval.low};
+}
+
 /// Median; the mean of the two middle values for an even count. Throws Error on an empty sample.
 [[nodiscard]] double median(std::span<const double> samples);
 

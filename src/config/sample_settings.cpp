@@ -25,12 +25,6 @@ namespace {
            "u8, u16, u32, i16, f16, f32 or f64)");
 }
 
-std::optional<DType> find_type(std::string_view text) {
-    for (const auto& [type, name] : enum_table<DType>())
-        if (name == text && type != DType::bf16) return type;
-    return std::nullopt;
-}
-
 }  // namespace
 
 RawShape parse_raw_shape(std::string_view text) {
@@ -47,8 +41,8 @@ RawShape parse_raw_shape(std::string_view text) {
     const std::string_view type(at, static_cast<size_t>(end - at));
     const bool edges = height >= 1 && width >= 1 && static_cast<double>(std::max(height, width)) <= kMaxEdge;
     constexpr int64_t kMostBands = 65535;
-    const auto dtype = find_type(type);
-    if (!edges || channels < 1 || channels > kMostBands || !dtype) refuse_raw(text);
+    const auto dtype = find_enum<DType>(type);
+    if (!edges || channels < 1 || channels > kMostBands || !dtype || dtype == DType::bf16) refuse_raw(text);
     return {{height, width}, channels, *dtype};
 }
 

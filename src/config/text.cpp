@@ -43,8 +43,7 @@ bool read_real(std::string_view text, double& value) {
 template <NamedEnum E>
 std::optional<E> parse_enum_or_auto(std::string_view text) {
     if (text == "auto") return std::nullopt;
-    for (const auto& [enumerator, known] : enum_table<E>())
-        if (known == text) return enumerator;
+    if (const auto found = find_enum<E>(text)) return found;
     throw UsageError(fmt::format("'{}' is none of: {} | auto", text, names_of<E>()));
 }
 

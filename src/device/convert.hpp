@@ -5,8 +5,7 @@
 // full_scale is 255, 65535 or, for f32 samples, 1. The round trip of integers is the identity.
 #pragma once
 
-#include "patchbench/base/batch_view.hpp"
-#include "patchbench/base/pixel_view.hpp"
+#include "patchbench/base/views.hpp"
 #include "patchbench/device/stream.hpp"
 
 #include <optional>

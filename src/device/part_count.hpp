@@ -2,7 +2,7 @@
 // cannot say so.
 #pragma once
 
-#include "patchbench/base/batch_view.hpp"
+#include "patchbench/base/views.hpp"
 #include "patchbench/device/stream.hpp"
 
 #include <cstdint>

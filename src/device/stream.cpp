@@ -4,9 +4,49 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
+#include <new>
 
 namespace pb::device {
+
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+std::byte* allocate_on_host(size_t bytes) {
+    auto* pointer = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
+    if (pointer == nullptr) throw OutOfMemory(fmt::format("host memory: no {} bytes for a buffer", bytes));
+    return pointer;
+}
+
+void copy(void* to, const void* from, size_t bytes, cuda::Direction direction, Stream& stream) {
+    if (bytes == 0) return;
+    if (stream.device().is_cuda())
+        cuda::copy(to, from, bytes, direction, stream.native());
+    else
+        std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+template <Memory kMemory>
+Buffer<kMemory>::Buffer(DeviceId device, size_t bytes) : pointer_(nullptr, {device, bytes}) {
+    if (bytes == 0) return;
+    pointer_.reset(device.is_cuda() ? cuda::allocate(kMemory, device.index, bytes) : allocate_on_host(bytes));
+}
+
+template <Memory kMemory>
+void Buffer<kMemory>::Release::operator()(std::byte* pointer) const noexcept {
+    if (device.is_cuda())
+        cuda::release(kMemory, pointer);
+    else
+        ::operator delete(pointer, kAlignment);
+}
+
+template class Buffer<Memory::pinned>;
+template class Buffer<Memory::device>;
 
 Stream::Stream(DeviceId device)
     : device_(device), handle_(device.is_cuda() ? cuda::make_stream(device.index) : nullptr) {}
@@ -44,18 +84,6 @@ double Event::seconds_since(const Event& start) const {
     require(time_ && start.time_, "seconds between events of which one was never recorded");
     return std::chrono::duration<double>(*time_ - *start.time_).count();
 }
-
-namespace {
-
-void copy(void* to, const void* from, size_t bytes, cuda::Direction direction, Stream& stream) {
-    if (bytes == 0) return;
-    if (stream.device().is_cuda())
-        cuda::copy(to, from, bytes, direction, stream.native());
-    else
-        std::memcpy(to, from, bytes);
-}
-
-}  // namespace
 
 void copy_to_device(void* device, const void* host, size_t bytes, Stream& stream) {
     copy(device, host, bytes, cuda::Direction::to_device, stream);

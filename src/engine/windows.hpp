@@ -2,7 +2,7 @@
 // ones, which takes windows with the same core through the network together.
 #pragma once
 
-#include "engine/step_clock.hpp"
+#include "base/stopwatch.hpp"
 #include "network/parts/window_crop.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
@@ -28,6 +28,20 @@ struct ExpectedViews {
 /// Throws Error when a view does not fit, and IndexLimit when one sample would have 2^31 elements or more in the widest
 /// layer: more than 32-bit indices of LibTorch and cuDNN can address, whatever the memory.
 void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out);
+
+/// How long each step of a forward call takes.
+class StepClock {
+  public:
+    /// Before the first step.
+    void start() { watch_ = {}; }
+    /// After each step. `part`: of its map that it computed.
+    void add(const network::Step& step, double part = 1) { times_.push_back({step, watch_.lap(), part}); }
+    [[nodiscard]] const std::vector<StepTime>& times() const { return times_; }
+
+  private:
+    Stopwatch watch_;
+    std::vector<StepTime> times_;
+};
 
 /// Calls the network once for each run of neighbouring windows that have one core.
 class AlikeCropPass : public CropPass {

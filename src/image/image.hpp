@@ -1,7 +1,7 @@
 // Images in host memory: dense rows, interleaved channels (HWC), samples in the type of the file.
 #pragma once
 
-#include "patchbench/base/pixel_view.hpp"
+#include "patchbench/base/views.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -69,7 +69,7 @@ PointProfile profile_of(const record::PointTrace& trace) {
 std::optional<Interval> rate_interval(const std::optional<double>& rate, const Summary& summary) {
     const auto time = pipeline_interval(summary);
     if (!rate || !summary.pipeline_s || !time || time->low <= 0) return std::nullopt;
-    return Interval{*rate * *summary.pipeline_s / time->high, *rate * *summary.pipeline_s / time->low};
+    return *rate * *summary.pipeline_s / *time;
 }
 
 PointFigures point_figures(const Summary& summary) {

@@ -4,7 +4,7 @@
 #include "network/key_layout.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/graph.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace pb::network {

@@ -5,7 +5,7 @@
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/graph.hpp"
 
 #include <fmt/format.h>
 

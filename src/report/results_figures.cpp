@@ -17,10 +17,7 @@
 namespace pb::report {
 
 measure::StudySummary summarise_results(const ResultsFile& results) {
-    measure::StudyPoints points;
-    points.reserve(results.points.size());
-    for (const auto* point : results.in_order()) points.push_back({&point->trace, &point->summary});
-    return measure::summarise_study(points, results.environment().topology);
+    return measure::summarise_study(results.study_points(), results.environment().topology);
 }
 
 measure::StudySummary summarise_recorded(const ResultsFile& results) {

@@ -6,10 +6,10 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <sstream>
@@ -82,15 +82,6 @@ constexpr const char* kVariables[] = {"CUDA_VISIBLE_DEVICES",
                                       "NCCL_MIN_NCHANNELS",
                                       "NCCL_MAX_NCHANNELS"};
 
-std::string utc_now() {
-    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text;
-}
-
 using Libraries = std::vector<record::Environment::Library>;
 
 /// One line for patchbench and one for each library.
@@ -130,7 +121,7 @@ Libraries library_versions() {
 
 record::Environment describe_environment(const plan::Topology& topology, int argc, const char* const* argv) {
     record::Environment environment{build_info()};
-    environment.started_at = utc_now();
+    environment.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     environment.command_line = fmt::format("{}", fmt::join(argv, argv + argc, " "));
     environment.libraries = library_versions();
     for (const char* name : kVariables)

@@ -4,8 +4,8 @@
 #include "device/part_count.hpp"
 
 #include "patchbench/base/enum_names.hpp"
-#include "patchbench/device/buffer.hpp"
 #include "patchbench/device/device.hpp"
+#include "patchbench/device/stream.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/engine/state_dict.hpp"
+#include "patchbench/engine/weights.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

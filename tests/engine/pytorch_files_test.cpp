@@ -5,7 +5,6 @@
 #include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/engine/state_dict.hpp"
 #include "patchbench/engine/weights.hpp"
 
 #include <gmock/gmock.h>

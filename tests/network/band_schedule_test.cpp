@@ -6,7 +6,7 @@
 #include "support/graph_text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/graph.hpp"
 #include "patchbench/network/network_shape.hpp"
 
 #include <gtest/gtest.h>

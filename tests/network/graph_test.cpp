@@ -3,7 +3,6 @@
 #include "support/graph_text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/network/graph_builder.hpp"
 #include "patchbench/network/network_shape.hpp"
 
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 #include "network/random_graph.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/graph.hpp"
 #include "patchbench/network/network_facts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Legal graphs that no network looks like: maps that are read once or often, late or soon, at any scale.
 #pragma once
 
-#include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/graph.hpp"
 
 #include <algorithm>
 #include <random>

@@ -7,7 +7,7 @@
 #include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/graph.hpp"
 #include "patchbench/network/network_facts.hpp"
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include "support/state_dict.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
-#include "patchbench/engine/state_dict.hpp"
+#include "patchbench/engine/weights.hpp"
 #include "patchbench/network/network_facts.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,7 @@
 // Records of unequal length, with gaps, reach every rank as they were.
-#include "run/point/gather_records.hpp"
-
 #include "comm/communicator.hpp"
 #include "record/environment.hpp"
+#include "run/point/team.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "base/atomic_file.hpp"
 #include "engine/checkpoint/readers.hpp"
 
-#include "patchbench/engine/state_dict.hpp"
+#include "patchbench/engine/weights.hpp"
 
 #include <array>
 #include <cstddef>

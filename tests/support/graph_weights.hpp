@@ -7,7 +7,7 @@
 #include "support/denoise_batch.hpp"
 
 #include "patchbench/engine/weights.hpp"
-#include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/graph.hpp"
 
 #include <cmath>
 

@@ -3,7 +3,6 @@
 
 #include "network/graph_facts.hpp"
 
-#include "patchbench/engine/state_dict.hpp"
 #include "patchbench/engine/weights.hpp"
 
 #include <string>

@@ -5,6 +5,7 @@
 #include "patchbench/base/shape.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -68,11 +69,18 @@ template <NamedEnum E>
     return all;
 }
 
-/// The enumerator called `name`; throws UsageError that lists the names.
+/// The enumerator called `name`; none where there is no such name.
 template <NamedEnum E>
-[[nodiscard]] E parse_enum(std::string_view name) {
+[[nodiscard]] constexpr std::optional<E> find_enum(std::string_view name) {
     for (const auto& [enumerator, known] : enum_table<E>())
         if (known == name) return enumerator;
+    return std::nullopt;
+}
+
+/// As find_enum; throws UsageError that lists the names.
+template <NamedEnum E>
+[[nodiscard]] E parse_enum(std::string_view name) {
+    if (const auto found = find_enum<E>(name)) return *found;
     throw UsageError("'" + std::string(name) + "' is none of: " + names_of<E>());
 }
 

@@ -1,10 +1,10 @@
 // The thing that runs a network: windows in, windows out, on a stream. Nothing of its library leaks through here.
 #pragma once
 
-#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shared_blocks.hpp"
+#include "patchbench/base/views.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"

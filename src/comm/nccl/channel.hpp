@@ -4,7 +4,7 @@
 #include "comm/nccl/communicator.hpp"
 #include "comm/rows/staged_channel.hpp"
 
-#include "patchbench/device/buffer.hpp"
+#include "patchbench/device/stream.hpp"
 
 #include <vector>
 

@@ -5,8 +5,8 @@
 #include "device/convert.hpp"
 #include "device/part_count.hpp"
 
-#include "patchbench/device/buffer.hpp"
 #include "patchbench/device/device.hpp"
+#include "patchbench/device/stream.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,6 @@
 #include "device/telemetry/telemetry.hpp"
 
-#include "base/stopwatch.hpp"
 #include "device/host_memory.hpp"
-#include "device/telemetry/gauge_sampler.hpp"
-#include "device/telemetry/host_counters.hpp"
-#include "device/telemetry/nvml.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,26 +17,6 @@ std::string variable_or(const char* name, const char* otherwise) {
     return value != nullptr ? value : otherwise;
 }
 
-/// Growth of a counter over the passes; none once a reading was missing.
-class Growth {
-  public:
-    void begin(const std::optional<double>& reading) { before_ = reading; }
-    void end(const std::optional<double>& reading) {
-        complete_ = complete_ && before_ && reading;
-        if (complete_) total_ += *reading - *before_;
-        counted_ = true;
-    }
-    [[nodiscard]] std::optional<double> total() const {
-        return complete_ && counted_ ? std::optional(total_) : std::nullopt;
-    }
-
-  private:
-    std::optional<double> before_;
-    bool complete_ = true;
-    bool counted_ = false;
-    double total_ = 0;
-};
-
 std::optional<double> difference(const std::optional<double>& after, const std::optional<double>& before) {
     return after && before ? std::optional(*after - *before) : std::nullopt;
 }
@@ -56,109 +32,89 @@ TelemetryOptions usual_telemetry_options() {
     return options;
 }
 
-struct Telemetry::Impl {
-    explicit Impl(const TelemetryOptions& opened) : options(opened) {
-        if (!options.device_uuid.empty())
-            device = nvml::Device::find(options.nvml_library, options.device_uuid, options.pci_bus_id, why_no_device);
-        if (options.first_on_node) processors = std::make_unique<ProcessorEnergy>(options.powercap_folder);
-    }
-    TelemetryOptions options;
-    std::unique_ptr<nvml::Device> device;         // null: none, or `why_no_device`
-    std::unique_ptr<ProcessorEnergy> processors;  // null: another rank's task
-    std::string why_no_device;
-};
+Telemetry::Telemetry(const TelemetryOptions& options) : options_(options) {
+    if (!options_.device_uuid.empty())
+        device_ = nvml::Device::find(options_.nvml_library, options_.device_uuid, options_.pci_bus_id, why_no_device_);
+    if (options_.first_on_node) processors_ = std::make_unique<ProcessorEnergy>(options_.powercap_folder);
+}
 
-Telemetry::Telemetry(const TelemetryOptions& options) : impl_(std::make_unique<Impl>(options)) {}
-Telemetry::~Telemetry() = default;
-const std::string& Telemetry::why_no_device() const { return impl_->why_no_device; }
+void CounterGrowth::end(const std::optional<double>& reading) {
+    complete_ = complete_ && before_ && reading;
+    if (complete_) total_ += *reading - *before_;
+    counted_ = true;
+}
 
-struct TelemetryWindow::Impl {
-    explicit Impl(Telemetry::Impl& opened) : sources(opened), own_cpu_before_s(process_cpu_seconds()) {
-        if (sources.options.first_on_node) load_before = read_load();
-        if (sources.options.device_uuid.empty()) sampler.emplace(process.emplace(sources.options.num_cores));
-        if (sources.device == nullptr) return;
-        thermal_before = sources.device->policy_s(nvml::kFieldThermalPolicy);
-        power_before = sources.device->policy_s(nvml::kFieldPowerPolicy);
-        others_before = sources.device->other_processes();
-        sampler.emplace(*sources.device);
-    }
-
-    [[nodiscard]] std::optional<double> device_energy() const {
-        return sources.device && !sources.options.shares_device ? sources.device->energy_j() : std::nullopt;
-    }
-    [[nodiscard]] std::optional<double> processor_energy() const {
-        return sources.processors ? sources.processors->joules() : std::nullopt;
-    }
-
-    [[nodiscard]] HostLoad read_load() const {
-        return read_host_load(sources.options.proc_folder, sources.options.cpu_folder);
-    }
-
-    void describe_host(TelemetryRecord& record) const {
-        record[Meter::observed_s] = watch.seconds();
-        record[Meter::own_cpu_s] = process_cpu_seconds() - own_cpu_before_s;
-        if (!load_before) return;
-        const HostLoad after = read_load();
-        record[Meter::host_cpu_s] = difference(after.cpu_s, load_before->cpu_s);
-        record[Meter::steal_s] = difference(after.steal_s, load_before->steal_s);
-        record[Meter::cpu_pressure_s] = difference(after.pressure_s, load_before->pressure_s);
-        record[Meter::cpu_clock_begin_mhz] = load_before->clock_mhz;
-        record[Meter::cpu_clock_end_mhz] = after.clock_mhz;
-    }
-
-    void describe_device(TelemetryRecord& record) {
-        const auto thermal_after = sources.device->policy_s(nvml::kFieldThermalPolicy);
-        const auto power_after = sources.device->policy_s(nvml::kFieldPowerPolicy);
-        record[Meter::thermal_s] = difference(thermal_after, thermal_before);
-        if (!record[Meter::thermal_s]) record[Meter::thermal_s] = sampler->thermal_s();
-        record[Meter::power_cap_s] = difference(power_after, power_before);
-        if (!record[Meter::power_cap_s]) record[Meter::power_cap_s] = sampler->power_cap_s();
-        record[Meter::hardware_slowdown_s] = sampler->hardware_s();
-        // An absent optional is smaller than any number.
-        if (const auto others = std::max(others_before, sources.device->other_processes()))
-            record[Meter::other_processes] = static_cast<double>(*others);
-        if (passes_s >= kShortestForEnergyS) record[Meter::energy_j] = device_growth.total();
-    }
-
-    Telemetry::Impl& sources;
-    double own_cpu_before_s;
-    Stopwatch watch;
-    std::optional<HostLoad> load_before;  // of the first rank of a node
-    std::optional<double> thermal_before, power_before;
-    std::optional<int64_t> others_before;
-    Growth device_growth, processor_growth;
-    Stopwatch pass_watch;
-    double passes_s = 0;
-    std::optional<ProcessGauges> process;  // of a CPU rank
-    std::optional<GaugeSampler> sampler;   // last: it reads the others
-};
-
-TelemetryWindow::TelemetryWindow(Telemetry& telemetry) : impl_(std::make_unique<Impl>(*telemetry.impl_)) {}
-TelemetryWindow::~TelemetryWindow() = default;
+TelemetryWindow::TelemetryWindow(Telemetry& telemetry) : sources_(telemetry), own_cpu_before_s_(process_cpu_seconds()) {
+    if (sources_.options_.first_on_node) load_before_ = read_load();
+    if (sources_.options_.device_uuid.empty()) sampler_.emplace(process_.emplace(sources_.options_.num_cores));
+    if (sources_.device_ == nullptr) return;
+    thermal_before_ = sources_.device_->policy_s(nvml::kFieldThermalPolicy);
+    power_before_ = sources_.device_->policy_s(nvml::kFieldPowerPolicy);
+    others_before_ = sources_.device_->other_processes();
+    sampler_.emplace(*sources_.device_);
+}
 
 void TelemetryWindow::pass_begins() {
-    impl_->device_growth.begin(impl_->device_energy());
-    impl_->processor_growth.begin(impl_->processor_energy());
-    impl_->pass_watch = {};
+    device_growth_.begin(device_energy());
+    processor_growth_.begin(processor_energy());
+    pass_watch_ = {};
 }
 
 void TelemetryWindow::pass_ends() {
-    impl_->passes_s += impl_->pass_watch.seconds();
-    impl_->device_growth.end(impl_->device_energy());
-    impl_->processor_growth.end(impl_->processor_energy());
+    passes_s_ += pass_watch_.seconds();
+    device_growth_.end(device_energy());
+    processor_growth_.end(processor_energy());
 }
 
 TelemetryRecord TelemetryWindow::finish() {
     TelemetryRecord record;
-    record.first_on_node = impl_->sources.options.first_on_node;
-    record[Meter::cpu_energy_j] = impl_->processor_growth.total();
-    impl_->describe_host(record);
-    if (!impl_->sampler) return record;
-    impl_->sampler->stop();
-    record.samples = impl_->sampler->samples();
-    record[Meter::observed_s] = impl_->sampler->observed_s();
-    if (impl_->sources.device) impl_->describe_device(record);
+    record.first_on_node = sources_.options_.first_on_node;
+    record[Meter::cpu_energy_j] = processor_growth_.total();
+    describe_host(record);
+    if (!sampler_) return record;
+    sampler_->stop();
+    record.samples = sampler_->samples();
+    record[Meter::observed_s] = sampler_->observed_s();
+    if (sources_.device_) describe_device(record);
     return record;
+}
+
+std::optional<double> TelemetryWindow::device_energy() const {
+    return sources_.device_ && !sources_.options_.shares_device ? sources_.device_->energy_j() : std::nullopt;
+}
+
+std::optional<double> TelemetryWindow::processor_energy() const {
+    return sources_.processors_ ? sources_.processors_->joules() : std::nullopt;
+}
+
+HostLoad TelemetryWindow::read_load() const {
+    return read_host_load(sources_.options_.proc_folder, sources_.options_.cpu_folder);
+}
+
+void TelemetryWindow::describe_host(TelemetryRecord& record) const {
+    record[Meter::observed_s] = watch_.seconds();
+    record[Meter::own_cpu_s] = process_cpu_seconds() - own_cpu_before_s_;
+    if (!load_before_) return;
+    const HostLoad after = read_load();
+    record[Meter::host_cpu_s] = difference(after.cpu_s, load_before_->cpu_s);
+    record[Meter::steal_s] = difference(after.steal_s, load_before_->steal_s);
+    record[Meter::cpu_pressure_s] = difference(after.pressure_s, load_before_->pressure_s);
+    record[Meter::cpu_clock_begin_mhz] = load_before_->clock_mhz;
+    record[Meter::cpu_clock_end_mhz] = after.clock_mhz;
+}
+
+void TelemetryWindow::describe_device(TelemetryRecord& record) {
+    const auto thermal_after = sources_.device_->policy_s(nvml::kFieldThermalPolicy);
+    const auto power_after = sources_.device_->policy_s(nvml::kFieldPowerPolicy);
+    record[Meter::thermal_s] = difference(thermal_after, thermal_before_);
+    if (!record[Meter::thermal_s]) record[Meter::thermal_s] = sampler_->thermal_s();
+    record[Meter::power_cap_s] = difference(power_after, power_before_);
+    if (!record[Meter::power_cap_s]) record[Meter::power_cap_s] = sampler_->power_cap_s();
+    record[Meter::hardware_slowdown_s] = sampler_->hardware_s();
+    // An absent optional is smaller than any number.
+    if (const auto others = std::max(others_before_, sources_.device_->other_processes()))
+        record[Meter::other_processes] = static_cast<double>(*others);
+    if (passes_s_ >= kShortestForEnergyS) record[Meter::energy_j] = device_growth_.total();
 }
 
 }  // namespace pb::device

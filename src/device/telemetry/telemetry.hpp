@@ -3,9 +3,14 @@
 // is ever changed. What cannot be read is absent.
 #pragma once
 
+#include "base/stopwatch.hpp"
 #include "base/telemetry_record.hpp"
+#include "device/telemetry/gauge_sampler.hpp"
+#include "device/telemetry/host_counters.hpp"
+#include "device/telemetry/nvml.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace pb::device {
@@ -30,17 +35,31 @@ struct TelemetryOptions {
 class Telemetry {
   public:
     explicit Telemetry(const TelemetryOptions& options);
-    ~Telemetry();
-    Telemetry(const Telemetry&) = delete;
-    Telemetry& operator=(const Telemetry&) = delete;
-
     /// Why there is nothing to read from the device, in words; empty when there is, or when there is no device.
-    [[nodiscard]] const std::string& why_no_device() const;
+    [[nodiscard]] const std::string& why_no_device() const { return why_no_device_; }
 
   private:
     friend class TelemetryWindow;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    TelemetryOptions options_;
+    std::unique_ptr<nvml::Device> device_;         // null: none, or `why_no_device_`
+    std::unique_ptr<ProcessorEnergy> processors_;  // null: another rank's task
+    std::string why_no_device_;
+};
+
+/// Growth of a counter over the passes; none once a reading was missing.
+class CounterGrowth {
+  public:
+    void begin(const std::optional<double>& reading) { before_ = reading; }
+    void end(const std::optional<double>& reading);
+    [[nodiscard]] std::optional<double> total() const {
+        return complete_ && counted_ ? std::optional(total_) : std::nullopt;
+    }
+
+  private:
+    std::optional<double> before_;
+    bool complete_ = true;
+    bool counted_ = false;
+    double total_ = 0;
 };
 
 /// The timed repetitions of one point. A thread of its own samples the gauges from construction to finish() or
@@ -50,9 +69,6 @@ class TelemetryWindow {
   public:
     /// `telemetry` must outlive it.
     explicit TelemetryWindow(Telemetry& telemetry);
-    ~TelemetryWindow();
-    TelemetryWindow(const TelemetryWindow&) = delete;
-    TelemetryWindow& operator=(const TelemetryWindow&) = delete;
 
     /// Around each timed pass. A pass that was begun and not ended (it failed) is not counted.
     void pass_begins();
@@ -63,8 +79,23 @@ class TelemetryWindow {
     [[nodiscard]] TelemetryRecord finish();
 
   private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    [[nodiscard]] std::optional<double> device_energy() const;
+    [[nodiscard]] std::optional<double> processor_energy() const;
+    [[nodiscard]] HostLoad read_load() const;
+    void describe_host(TelemetryRecord& record) const;
+    void describe_device(TelemetryRecord& record);
+
+    Telemetry& sources_;
+    double own_cpu_before_s_;
+    Stopwatch watch_;
+    std::optional<HostLoad> load_before_;  // of the first rank of a node
+    std::optional<double> thermal_before_, power_before_;
+    std::optional<int64_t> others_before_;
+    CounterGrowth device_growth_, processor_growth_;
+    Stopwatch pass_watch_;
+    double passes_s_ = 0;
+    std::optional<ProcessGauges> process_;  // of a CPU rank
+    std::optional<GaugeSampler> sampler_;   // last: it reads the others
 };
 
 }  // namespace pb::device

@@ -5,9 +5,8 @@
 #pragma once
 
 #include "engine/checkpoint/byte_reader.hpp"
-#include "engine/checkpoint/element_type.hpp"
 
-#include "patchbench/engine/state_dict.hpp"
+#include "patchbench/engine/weights.hpp"
 
 #include <cstdint>
 #include <functional>

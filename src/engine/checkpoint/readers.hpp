@@ -3,7 +3,7 @@
 
 #include "engine/checkpoint/byte_reader.hpp"
 
-#include "patchbench/engine/state_dict.hpp"
+#include "patchbench/engine/weights.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Reads safetensors, as strictly as the reference implementation: every byte after the header must belong to exactly
 // one tensor.
-#include "engine/checkpoint/element_type.hpp"
+#include "engine/checkpoint/byte_reader.hpp"
 #include "engine/checkpoint/readers.hpp"
 
 #include "patchbench/base/error.hpp"

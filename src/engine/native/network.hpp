@@ -6,10 +6,10 @@
 #include "engine/memory.hpp"
 #include "engine/native/kernels.hpp"
 #include "engine/native/packed_weights.hpp"
-#include "engine/step_clock.hpp"
+#include "engine/windows.hpp"
 #include "network/arena.hpp"
 
-#include "patchbench/base/batch_view.hpp"
+#include "patchbench/base/views.hpp"
 #include "patchbench/engine/denoiser.hpp"
 
 #include <optional>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/native/network.hpp"
-#include "engine/step_clock.hpp"
 #include "engine/windows.hpp"
 #include "network/parts/band_memory.hpp"
 #include "network/parts/exchanged_slab.hpp"

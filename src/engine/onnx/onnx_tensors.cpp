@@ -2,7 +2,6 @@
 
 #include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
-#include "engine/checkpoint/element_type.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -2,7 +2,7 @@
 // https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
 #pragma once
 
-#include "patchbench/engine/state_dict.hpp"
+#include "patchbench/engine/weights.hpp"
 
 #include <onnx/onnx_pb.h>
 

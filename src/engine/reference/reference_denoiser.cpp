@@ -2,8 +2,8 @@
 #include "engine/reference/map.hpp"
 #include "engine/windows.hpp"
 
-#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/views.hpp"
 
 #include <utility>
 

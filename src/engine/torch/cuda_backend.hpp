@@ -2,7 +2,6 @@
 #pragma once
 
 #include "engine/memory.hpp"
-#include "engine/torch/replays.hpp"
 
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
@@ -10,11 +9,32 @@
 
 #include <c10/core/Allocator.h>
 
+#include <compare>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
 namespace pb::engine::torch_engine {
+
+/// Work with the same key works on the same memory: it reads `in` and writes `out`.
+struct ReplayKey {
+    const void* in = nullptr;
+    const void* out = nullptr;
+    int64_t phase = 0;  // of several pieces of work on them
+
+    friend auto operator<=>(const ReplayKey&, const ReplayKey&) = default;
+};
+
+/// Work that does the same each time, and that CUDA can therefore capture once and replay.
+class Replays {
+  public:
+    virtual ~Replays() = default;
+    /// Enqueues `work` the first time that there is a key, captures it the second time, and replays it from then on.
+    virtual void run(const ReplayKey& key, const std::function<void()>& work) = 0;
+    /// Peak bytes that captured work took from the allocator.
+    [[nodiscard]] virtual int64_t captured_bytes() const = 0;
+};
 
 /// Runs the work of one denoiser on CUDA: on the given stream, in its precision, eagerly or as a captured graph.
 class CudaBackend {

@@ -2,8 +2,8 @@
 // overwritten as in the memory plan, so that the peak is the one that the plan predicts.
 #pragma once
 
-#include "engine/step_clock.hpp"
 #include "engine/torch/layer.hpp"
+#include "engine/windows.hpp"
 #include "network/parts/pieces.hpp"
 
 #include "patchbench/network/memory_plan.hpp"

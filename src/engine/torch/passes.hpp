@@ -2,10 +2,9 @@
 // are used.
 #pragma once
 
-#include "engine/step_clock.hpp"
 #include "engine/torch/carried_rows.hpp"
+#include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/network.hpp"
-#include "engine/torch/replays.hpp"
 #include "engine/windows.hpp"
 #include "network/parts/band_phases.hpp"
 #include "network/parts/exchanged_slab.hpp"

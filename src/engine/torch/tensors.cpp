@@ -3,8 +3,8 @@
 #include "base/engine_support.hpp"
 #include "engine/torch/cuda_backend.hpp"
 
-#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/views.hpp"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>

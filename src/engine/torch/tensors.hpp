@@ -12,7 +12,6 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
 namespace pb::engine::torch_engine {
 

@@ -1,15 +1,14 @@
 #include "base/user_cache.hpp"
-#include "engine/step_clock.hpp"
 #include "engine/torch/code.hpp"
 #include "engine/torch/cuda_backend.hpp"
-#include "engine/torch/fusion/cudnn_plans.hpp"
+#include "engine/torch/fusion/fused_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/library.hpp"
 #include "engine/torch/network.hpp"
 #include "engine/torch/passes.hpp"
-#include "engine/torch/replays.hpp"
 #include "engine/torch/tensors.hpp"
 #include "engine/torch/translate_errors.hpp"
+#include "engine/windows.hpp"
 
 #include <ATen/Version.h>
 #include <c10/core/InferenceMode.h>

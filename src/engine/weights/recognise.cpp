@@ -1,7 +1,7 @@
 // Recognises the layout of tensors: the one that shares most names with them. Every difference to it is an error; only
 // what lies beside the network, under other prefixes, is left out and named.
 #include "base/text.hpp"
-#include "engine/checkpoint/element_type.hpp"
+#include "engine/checkpoint/byte_reader.hpp"
 #include "engine/weights/batch_norm.hpp"
 #include "engine/weights/key_match.hpp"
 #include "network/graph_facts.hpp"

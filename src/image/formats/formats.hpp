@@ -1,5 +1,5 @@
 // The functions that each file format provides: to open a file for reading, which open_image calls, and to write an
-// image, which save_image calls.
+// image, which save_image calls. And what formats share.
 #pragma once
 
 #include "base/atomic_file.hpp"
@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pb::image {
@@ -51,5 +53,39 @@ void write_raw(const ImageToSave& image, AtomicFile& file);
 /// The header of NumPy's .npy format (numpy/lib/format.py) in version 1, padded like that of numpy.save so that samples
 /// begin at a multiple of 64 bytes. The shape of one channel is (H,W), or (H,W,1) where `info` has a channel axis.
 [[nodiscard]] std::string npy_header(const ImageInfo& info);
+
+/// An image file of a format that can only be decoded as a whole (PNG, JPEG, WebP). The first read decodes it; every
+/// read copies its part from the decoded image.
+class DecodedFile final : public ImageFile {
+  public:
+    /// Decodes the whole file into an image that has alpha as its last channel. It is called at most once.
+    using Decode = std::function<void(const RandomAccessFile&, Image&)>;
+
+    DecodedFile(OpenedFile file, const ImageInfo& info, ImageMetadata metadata, Decode decode)
+        : file_(std::move(file)), info_(info), metadata_(std::move(metadata)), decode_(std::move(decode)) {}
+
+    [[nodiscard]] const ImageInfo& info() const override { return info_; }
+    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
+    [[nodiscard]] bool windowed() const override { return false; }
+
+  private:
+    void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
+        decode();
+        copy_bands(image_.view().part(part), first, to.channels, to, 0);
+    }
+
+    void decode() {
+        if (!image_.empty()) return;
+        Image decoded(info_.extent, info_.stored_channels(), info_.dtype);
+        decode_(*file_, decoded);
+        image_ = std::move(decoded);
+    }
+
+    OpenedFile file_;
+    ImageInfo info_;
+    ImageMetadata metadata_;
+    Decode decode_;
+    Image image_;
+};
 
 }  // namespace pb::image

@@ -1,4 +1,3 @@
-#include "image/formats/decoded_file.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/metadata.hpp"
 
@@ -13,7 +12,6 @@
 
 #include <csetjmp>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string_view>
 

@@ -1,6 +1,5 @@
 #include "image/formats/png.hpp"
 
-#include "image/formats/decoded_file.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/metadata.hpp"
 

@@ -1,5 +1,4 @@
 #include "base/handle.hpp"
-#include "image/formats/decoded_file.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
 #include "image/formats/metadata.hpp"

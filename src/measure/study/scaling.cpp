@@ -49,19 +49,14 @@ std::vector<TimePart> parts_of(const record::PointTrace& trace) {
     return parts;
 }
 
-std::optional<Interval> over(const std::optional<Interval>& interval, double divisor) {
-    return interval ? std::optional(Interval{interval->low / divisor, interval->high / divisor}) : std::nullopt;
-}
-
 void add_speedup(const StudyPoint& base, const StudyPoint& measured, ScalingPoint& point) {
     const auto times = compare_times({base.trace->wall_s}, {measured.trace->wall_s});
     const double work = measured.trace->useful_pixels / base.trace->useful_pixels;
     point.speedup = work / times.ratio;
-    if (times.ratio_interval)
-        point.speedup_range = Interval{work / times.ratio_interval->high, work / times.ratio_interval->low};
+    if (times.ratio_interval) point.speedup_range = work / *times.ratio_interval;
     point.ideal = static_cast<double>(measured.trace->point.num_ranks) / base.trace->point.num_ranks;
     point.efficiency = point.speedup / point.ideal;
-    point.efficiency_range = over(point.speedup_range, point.ideal);
+    if (point.speedup_range) point.efficiency_range = *point.speedup_range / point.ideal;
     if (!base.trace->prediction || !measured.trace->prediction) return;
     point.bound = work * base.trace->prediction->flop_busiest_rank / measured.trace->prediction->flop_busiest_rank;
     point.efficiency_bound = *point.bound / point.ideal;

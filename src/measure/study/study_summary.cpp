@@ -13,10 +13,6 @@ const record::RankTrace* busiest_rank(const record::PointTrace& trace) {
     return busiest == trace.ranks.end() || busiest->num_windows == 0 ? nullptr : &*busiest;
 }
 
-std::optional<Interval> scaled(const std::optional<Interval>& interval, double factor) {
-    return interval ? std::optional(Interval{interval->low * factor, interval->high * factor}) : std::nullopt;
-}
-
 std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const record::PointTrace& trace,
                                               const Summary& summary) {
     const record::RankTrace* busiest = busiest_rank(trace);
@@ -27,11 +23,11 @@ std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const record::Poi
         if (calls == nullptr) return std::nullopt;
         const double windows = 1.0 / static_cast<double>(sample.batch);
         sample.window_s = median(*calls) * windows;
-        sample.interval = scaled(median_interval(*calls), windows);
+        if (const auto interval = median_interval(*calls)) sample.interval = *interval * windows;
     } else {
         const double windows = 1.0 / static_cast<double>(busiest->num_windows);
         sample.window_s = *summary.pipeline_s * windows;
-        sample.interval = scaled(pipeline_interval(summary), windows);
+        if (const auto interval = pipeline_interval(summary)) sample.interval = *interval * windows;
     }
     return sample.window_s > 0 ? std::optional(sample) : std::nullopt;
 }

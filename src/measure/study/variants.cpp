@@ -37,7 +37,7 @@ Variant compare(VariedBy by, const StudyPoint& base, const StudyPoint& other) {
     variant.variant = variant_of(by, other.trace->point);
     const auto times = compare_times({base.trace->wall_s}, {other.trace->wall_s});
     variant.speedup = 1 / times.ratio;
-    if (times.ratio_interval) variant.range = Interval{1 / times.ratio_interval->high, 1 / times.ratio_interval->low};
+    if (times.ratio_interval) variant.range = 1 / *times.ratio_interval;
     variant.forward_speedup = quotient(base.summary->forward_s, other.summary->forward_s);
     variant.memory_ratio = quotient(peak_of(by, *other.summary), peak_of(by, *base.summary));
     variant.max_difference = other.summary->window_error;

@@ -2,7 +2,7 @@
 // later steps, and the second copy of a map with which fewer stay. Pure arithmetic.
 #pragma once
 
-#include "network/parts/computed_ranges.hpp"
+#include "network/receptive_field.hpp"
 
 #include "patchbench/network/graph.hpp"
 
@@ -32,7 +32,7 @@ struct LateGraph {
 
 // Note [Carried rows]: an image of any height goes through a network from top to bottom, and each row of each map is
 // computed once. Step by step the output grows by one band. Each map is computed as far as the output needs it
-// (computed_ranges.hpp), as if the image had no end: the first steps take rows of the input and make no output, and
+// (receptive_field.hpp), as if the image had no end: the first steps take rows of the input and make no output, and
 // most steps after them have the same shape. Rows that a reader needs again stay: a few of most maps, many of a map
 // that is summed or concatenated with one that is made much later. Bands and ranks do not change the bits of native,
 // because every tile lies where it lies in the whole image.

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "network/arena.hpp"
-#include "network/parts/computed_ranges.hpp"
 #include "network/parts/pieces.hpp"
+#include "network/receptive_field.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 // and the rest is given up: then a sum can overwrite exactly the pixels that it reads.
 #pragma once
 
-#include "network/parts/computed_ranges.hpp"
+#include "network/receptive_field.hpp"
 
 #include <optional>
 #include <vector>

@@ -7,7 +7,7 @@
 // windows are equally wide, so that one schedule serves all; the last one ends where the image ends.
 #pragma once
 
-#include "network/parts/computed_ranges.hpp"
+#include "network/receptive_field.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,7 +1,7 @@
 // What the engines native and torch compute of a window of which only one part, the core, is used.
 //
 // Note [Cropped windows]: the last layers need hardly more than the core, the first ones most of the window. Of each
-// map those rows and columns are computed that later maps need (computed_ranges.hpp). Zeros lie beyond the borders of
+// map those rows and columns are computed that later maps need (receptive_field.hpp). Zeros lie beyond the borders of
 // the window as if all of it were computed, and so do the tiles of native: there the pixels of the core have the bits
 // that they have then. Windows at the border of an image have other cores, and need less, than those within it.
 #pragma once

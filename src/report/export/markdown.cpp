@@ -22,13 +22,6 @@ std::vector<measure::Summary> summaries_of(const std::vector<NamedPoint>& points
     return summaries;
 }
 
-std::vector<measure::Recommendation> recommendations_of(const std::vector<NamedPoint>& points) {
-    measure::StudyPoints all;
-    all.reserve(points.size());
-    for (const auto& point : points) all.push_back({&point.trace(), &point.summary()});
-    return measure::recommend(all);
-}
-
 /// Lists the loaded libraries: "torch 2.11.0, cudnn 9.19.0". A long text is cut at its first comma.
 std::string libraries_text(const record::Environment& environment) {
     std::vector<std::string> all;
@@ -83,7 +76,7 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
                         escaped_markdown(software_line(file.environment())),
                         escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
-    const auto recommendations = recommendations_of(points);
+    const auto recommendations = measure::recommend(file.study_points());
     auto [shared, columns, remarks, limits] = make_points_table(summaries, recommendations);
     for (const auto& recommendation : recommendations)
         remarks.push_back(fmt::format("{}: {}{}", recommendation.label,

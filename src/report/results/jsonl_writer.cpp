@@ -8,16 +8,14 @@
 #include "patchbench/base/error.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
-#include <ctime>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -29,25 +27,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Writes all of `text`. Returns false and leaves errno set when the system refuses.
-bool write_all(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(descriptor, text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        text.remove_prefix(static_cast<size_t>(written));
-    }
-    return true;
-}
-
 /// Returns the time of the file's last change in UTC: 20260102T030405Z.
 std::string stamp_of(const std::filesystem::path& file) {
     struct stat facts {};
     if (::stat(file.c_str(), &facts) != 0) return "older";
-    std::tm utc{};
-    ::gmtime_r(&facts.st_mtime, &utc);
-    std::array<char, 32> text{};
-    return {text.data(), std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc)};
+    return fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(facts.st_mtime));
 }
 
 /// Whether a study gives images such names: "003-dncnn-p64-h8-b1-fp32.png".
@@ -174,7 +158,7 @@ void JsonlWriter::write_line(std::string line) {
     require_in_place();
     line += '\n';
     const off_t end = ::lseek(descriptor_.number(), 0, SEEK_END);
-    if (!write_all(descriptor_.number(), line)) {
+    if (!write_at(descriptor_.number(), std::nullopt, std::as_bytes(std::span(line)))) {
         const int code = errno;
         // Half a line would make the whole file unreadable for strict readers.
         if (end >= 0) (void)!::ftruncate(descriptor_.number(), end);

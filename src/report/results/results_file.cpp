@@ -205,6 +205,13 @@ std::vector<const RecordedPoint*> ResultsFile::in_order() const {
     return all;
 }
 
+measure::StudyPoints ResultsFile::study_points() const {
+    measure::StudyPoints all;
+    all.reserve(points.size());
+    for (const auto* point : in_order()) all.push_back({&point->trace, &point->summary});
+    return all;
+}
+
 std::vector<measure::Summary> ResultsFile::summaries() const {
     std::vector<measure::Summary> all;
     all.reserve(points.size());

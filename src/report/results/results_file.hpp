@@ -79,6 +79,8 @@ struct ResultsFile {
     /// Returns the points in the order of the plan. In a resumed study they are in the order in which they were
     /// measured.
     [[nodiscard]] std::vector<const RecordedPoint*> in_order() const;
+    /// Returns the same as measure takes them; they refer to this file.
+    [[nodiscard]] measure::StudyPoints study_points() const;
     [[nodiscard]] std::vector<measure::Summary> summaries() const;
     /// Returns what a reader should know: a torn last line, a missing end. Empty when the file is complete.
     [[nodiscard]] std::vector<std::string> remarks() const;

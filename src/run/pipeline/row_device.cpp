@@ -1,7 +1,6 @@
 #include "run/pipeline/row_device.hpp"
 
 #include "engine/memory.hpp"
-#include "run/pipeline/lost_values.hpp"
 #include "run/pipeline/slot_device.hpp"
 
 #include "patchbench/base/error.hpp"

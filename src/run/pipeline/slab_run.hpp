@@ -4,7 +4,7 @@
 
 #include "run/pipeline/row_device.hpp"
 
-#include "patchbench/device/buffer.hpp"
+#include "patchbench/device/stream.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,6 @@
 // [Slots].
 #include "base/stopwatch.hpp"
 #include "engine/memory.hpp"
-#include "run/pipeline/lost_values.hpp"
 #include "run/pipeline/slot_device.hpp"
 
 #include "patchbench/base/error.hpp"

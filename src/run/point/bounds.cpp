@@ -4,7 +4,7 @@
 #include "engine/memory.hpp"
 #include "engine/torch_library.hpp"
 #include "run/agreement.hpp"
-#include "run/point/gather_records.hpp"
+#include "run/point/team.hpp"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include "network/native_layout.hpp"
 #include "plan/memory_limit.hpp"
 #include "run/agreement.hpp"
-#include "run/point/gather_records.hpp"
 #include "run/point/repetitions.hpp"
+#include "run/point/team.hpp"
 
 #include <fmt/format.h>
 

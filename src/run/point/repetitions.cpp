@@ -8,7 +8,7 @@
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/timeline.hpp"
-#include "run/point/gather_records.hpp"
+#include "run/point/team.hpp"
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 // The engine's buffers without LibTorch: memory of the device straight from the runtime.
 #include "engine/memory.hpp"
 
-#include "patchbench/device/buffer.hpp"
+#include "patchbench/device/stream.hpp"
 
 namespace pb::engine {
 

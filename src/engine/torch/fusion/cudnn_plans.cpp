@@ -1,12 +1,10 @@
-#include "engine/torch/fusion/cudnn_plans.hpp"
-
 #include "base/stopwatch.hpp"
 #include "base/user_cache.hpp"
-#include "engine/torch/fusion/plan_search.hpp"
+#include "engine/torch/fusion/fused_plans.hpp"
 #include "engine/torch/tensors.hpp"
 
-#include "patchbench/base/batch_view.hpp"
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/views.hpp"
 
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>

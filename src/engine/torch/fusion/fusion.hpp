@@ -1,7 +1,7 @@
 // Runs the layers of a network fused when a plan was found and checked, and reports the other layers.
 #pragma once
 
-#include "engine/torch/fusion/fused_layer.hpp"
+#include "engine/torch/fusion/fused_plans.hpp"
 
 #include <map>
 #include <optional>

@@ -1,6 +1,8 @@
-// Pixels of a rectangle in memory that something else owns: an image, a window of one, or the core of a window.
+// Views of samples in memory that something else owns, described without any vendor type: a batch of windows, and the
+// pixels of a rectangle (an image, a window of one, or the core of a window).
 #pragma once
 
+#include "patchbench/base/device_id.hpp"
 #include "patchbench/base/shape.hpp"
 
 #include <cstddef>
@@ -8,6 +10,28 @@
 #include <type_traits>
 
 namespace pb {
+
+/// Distances between neighbours along each axis, in values.
+struct Strides {
+    int64_t n, c, h, w;
+};
+
+/// Those of dense memory.
+[[nodiscard]] constexpr Strides strides_of(const Shape& shape, Layout layout) {
+    const auto [n, c, h, w] = shape;
+    return layout == Layout::channels_last ? Strides{h * w * c, 1, w * c, c} : Strides{c * h * w, h * w, w, 1};
+}
+
+/// Dense memory of `shape` in `layout` (channels_last: NHWC). `pointer` is host memory on the CPU, device memory on
+/// CUDA.
+struct BatchView {
+    void* pointer = nullptr;
+    Shape shape;
+    DType dtype = DType::f32;
+    Layout layout = Layout::channels_last;
+    DeviceId device;
+    [[nodiscard]] size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
+};
 
 /// Rows of pixels, channels interleaved. `row_bytes`, from one row to the next, may exceed the width (a part of an
 /// image).
