@@ -118,7 +118,7 @@ bool is_relative_path(const std::string& key, std::string_view value) {
     if (value.empty() || fs::path(value).is_absolute()) return false;
     if (key == "network") return names_network_file(value);
     if (key == "weights") return names_weights_file(value);
-    return key == "image.path" || key == "timed.results";
+    return key == "image.path" || key == "image.clean" || key == "timed.results";
 }
 
 /// `value` in `folder`, without `..` when that names the same file (after a linked folder it may name another one).

@@ -39,6 +39,11 @@ struct Comparison {
     bool these_launches_only = true;         // the units are single repetitions: later launches may differ
     std::optional<double> launch_spread;     // standard deviation of ln(median) between launches of one version
     std::string reason;                      // why this outcome, or what is missing and what to do
+
+    /// Whether both sides have the same samples: they are the same, whatever they are worth.
+    [[nodiscard]] bool is_identity() const {
+        return ratio_interval && ratio_interval->low == 1 && ratio_interval->high == 1;
+    }
 };
 
 /// Compares old with new launches of one point, one or several on each side. Throws Error on an empty side or launch

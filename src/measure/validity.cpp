@@ -98,11 +98,15 @@ void rate_core_share(const record::PointTrace& trace, Summary& summary) {
            "rank cores of its own, without a limit, and keep other work off the machine");
 }
 
-/// A median says little where the repetitions agree on nothing. Those of a short measurement are not judged.
+/// A median says little where the repetitions agree on nothing. Those of a short measurement are not judged. A single
+/// one that is far from the others changes no median.
 void rate_spread(const record::PointTrace& trace, Summary& summary) {
     constexpr double kMostRatio = 3, kLeastSeconds = 1;
     if (!summary.pipeline_low_s || *summary.pipeline_high_s <= kMostRatio * *summary.pipeline_low_s) return;
     if (std::accumulate(trace.wall_s.begin(), trace.wall_s.end(), 0.0) < kLeastSeconds) return;
+    std::vector<double> times = trace.wall_s;
+    std::ranges::sort(times);
+    if (times[times.size() - 2] <= kMostRatio * times[1]) return;  // but for one
     worsen(
         summary, Validity::invalid,
         "the upper end of the interval is more than three times the lower one: the repetitions differ too much for a "

@@ -146,8 +146,10 @@ double useful_pixels(const Point& point) {
 
 int64_t sample_bytes(const Point& point) {
     const config::ImageSettings& image = point.settings.image;
-    const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty();
-    return static_cast<int64_t>(size_of(is_made ? DType::f32 : point.source.dtype));
+    const DType stored = point.source.dtype;
+    const bool is_kept = stored == DType::u8 || stored == DType::u16 || stored == DType::f32;  // others become f32
+    const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty() || !is_kept;
+    return static_cast<int64_t>(size_of(is_made ? DType::f32 : stored));
 }
 
 double bytes_to_root(const Point& point, const Topology& topology) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -88,6 +89,28 @@ std::string join_hosts(std::span<const RankTrace> ranks, const Describe& describ
     return all;
 }
 
+/// Of the forward calls of a rank, and of its process meanwhile.
+struct CoreTime {
+    double own_s = 0, forward_s = 0;
+    [[nodiscard]] double share() const { return own_s / forward_s; }
+};
+
+/// Over all repetitions. Of six or more the one with the smallest share is left out: it does not change their median.
+CoreTime core_time_of(const RankTrace& rank) {
+    constexpr size_t kFewestToLeaveOut = 6;
+    CoreTime all;
+    std::optional<CoreTime> worst;
+    const size_t repetitions = std::min(rank.stage_s.size(), rank.cpu_s.size());
+    for (size_t i = 0; i < repetitions; ++i) {
+        const CoreTime time{rank.cpu_s[i], rank.stage_s[i][Stage::forward]};
+        all.own_s += time.own_s;
+        all.forward_s += time.forward_s;
+        if (time.forward_s > 0 && (!worst || time.share() < worst->share())) worst = time;
+    }
+    if (repetitions < kFewestToLeaveOut || !worst) return all;
+    return {all.own_s - worst->own_s, all.forward_s - worst->forward_s};
+}
+
 bool is_timed_by_processors(const PointTrace& trace) {
     return trace.point.device == DeviceKind::cpu && !plan::is_simulated(trace.point);
 }
@@ -109,11 +132,9 @@ std::optional<double> core_share_of(const PointTrace& trace) {
     if (!is_timed_by_processors(trace) || plan::is_exchanged(trace.point) || may_compute_elsewhere) return std::nullopt;
     std::optional<double> least;
     for (const RankTrace& rank : trace.ranks) {
-        double forward_s = 0;
-        for (const StageSeconds& stages : rank.stage_s) forward_s += stages[Stage::forward];
-        const double own_s = std::accumulate(rank.cpu_s.begin(), rank.cpu_s.end(), 0.0);
-        if (forward_s < kLeastSeconds || own_s <= 0) continue;
-        least = std::min(least.value_or(own_s / forward_s), own_s / forward_s);
+        const CoreTime time = core_time_of(rank);
+        if (time.forward_s < kLeastSeconds || time.own_s <= 0) continue;
+        least = std::min(least.value_or(time.share()), time.share());
     }
     return least;
 }

@@ -163,6 +163,7 @@ struct PointTrace {
     std::string engine_sha256;       // of the file of engine python; empty: it has none
     std::string network_sha256;      // of the tensors of a network that is code; empty: it is none
     std::string image_sha256;        // digest of the file; empty for a scene
+    std::string clean_sha256;        // of the file of image.clean; empty: there is none
     DType sample_type = DType::f32;  // type of the samples that are copied between host and device
     std::string output_file;         // empty: no file
     std::string lost_metadata;       // the input's metadata that output_file lacks, in words; empty: none
@@ -179,10 +180,11 @@ struct PointTrace {
 /// devices.
 [[nodiscard]] double crowding_of(const PointTrace& trace);
 
-/// CPU time of a rank's process by the time of its forward calls, over all repetitions; the least over ranks. Below 1
-/// it waited for a core: a limit of its container, cores that ranks share, other work. None where no CPU computes,
-/// where ranks wait for rows of others in these calls or an adapter of the user may compute elsewhere, in less than a
-/// second, and where a time is not known.
+/// CPU time of a rank's process by the time of its forward calls, over all repetitions (of six or more, all but the
+/// worst, since a single one does not change their median); the least over ranks. Below 1 it waited for a core: a limit
+/// of its container, cores that ranks share, other work. None where no CPU computes, where ranks wait for rows of
+/// others in these calls or an adapter of the user may compute elsewhere, in less than a second, and where a time is
+/// not known.
 [[nodiscard]] std::optional<double> core_share_of(const PointTrace& trace);
 
 /// Processed pixels by their arithmetic.
@@ -226,9 +228,9 @@ void fields(V& v, T& trace) {
         weights("sha256", sha256_text(trace.weights_sha256));
     });
     v("engine_sha256", later(trace.engine_sha256), "of the file of engine python; empty: it has none");
-    v("network_sha256", later(trace.network_sha256),
-      "of the tensors of a network that is code; empty: it is none");
+    v("network_sha256", later(trace.network_sha256), "of the tensors of a network that is code; empty: it is none");
     v("image_sha256", sha256_text(trace.image_sha256));
+    v("clean_sha256", later(trace.clean_sha256), "of the file of image.clean; empty: there is none");
     v("measurements", derived([&] { return num_measurements(trace); }),
       "how often the point was measured; all samples are those of the last time");
     v("discarded", later(trace.discarded), "the earlier times, whose repetitions drifted (setting remeasure)");

@@ -227,12 +227,13 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
         add_invalid(*side, point.remarks);
         point.invalid |= std::ranges::any_of(side->launches, is_invalid);
     }
-    if (point.comparison && point.comparison->change != measure::Change::same)
-        for (const Side* side : {&match.before, &match.after}) {
-            add_foreign_work(*side, point.remarks);
-            if (is_crowded(*side)) doubt_crowded(*side, *point.comparison);
-            if (std::ranges::all_of(side->launches, is_invalid)) doubt_invalid(*side, *point.comparison);
-        }
+    for (const Side* side : {&match.before, &match.after}) {
+        if (!point.comparison || point.comparison->is_identity()) continue;
+        const bool is_same = point.comparison->change == measure::Change::same;
+        if (!is_same) add_foreign_work(*side, point.remarks);
+        if (!is_same && is_crowded(*side)) doubt_crowded(*side, *point.comparison);
+        if (std::ranges::all_of(side->launches, is_invalid)) doubt_invalid(*side, *point.comparison);
+    }
     if (!match.before.launches.empty() && !match.after.launches.empty())
         for (const Side* side : {&match.before, &match.after})
             for (const RecordedPoint* launch : side->launches)

@@ -44,7 +44,7 @@ struct ResultsComparison {
 
 // `compare --fail-on` (results_gate.cpp): what a comparison of launches says of a new version. Pure.
 
-/// Prepares a comparison for a gate. One launch on each side cannot show that a version is slower or faster: such
+/// Prepares a comparison for a gate. One launch on a side cannot show that a version is slower or faster: such
 /// points become UNSURE, with the reason.
 void judge_by_launches(ResultsComparison& comparison);
 

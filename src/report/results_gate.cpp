@@ -18,8 +18,8 @@ bool is_slower(const PointComparison& point, double slower) {
 bool is_undecided(const PointComparison& point, double slower) {
     if (is_slower(point, slower)) return false;
     if (point.invalid) return true;
+    if (point.comparison->is_identity()) return false;
     const auto& interval = point.comparison->ratio_interval;
-    if (interval && interval->low == 1 && interval->high == 1) return false;
     return point.comparison->these_launches_only || !interval || interval->high >= 1 + slower;
 }
 
@@ -40,12 +40,13 @@ std::string why_undecided(const PointComparison& point, double slower) {
 }  // namespace
 
 void judge_by_launches(ResultsComparison& comparison) {
+    const bool has_one_launch = comparison.num_old == 1 || comparison.num_new == 1;
     for (auto& point : comparison.points) {
-        if (!point.comparison || !point.comparison->these_launches_only) continue;
+        if (!point.comparison || (!point.comparison->these_launches_only && !has_one_launch)) continue;
         if (point.comparison->change != measure::Change::slower && point.comparison->change != measure::Change::faster)
             continue;
         point.comparison->change = measure::Change::unsure;
-        point.comparison->reason = "one launch a side: a slower launch cannot be told from a slower version";
+        point.comparison->reason = "one launch of a side: a slower launch cannot be told from a slower version";
     }
 }
 

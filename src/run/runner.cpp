@@ -96,6 +96,7 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
     // The digest requires reading a large file again, so it is only computed when results are written.
     const bool is_recorded = teams.world().is_root() && !files.folder.empty();
     if (is_recorded && !point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
+    if (is_recorded && !point.settings.image.clean.empty()) trace.clean_sha256 = digest_of(point.settings.image.clean);
     const std::string& adapter = point.settings.engine.file;  // an absent one is the failure of its point
     if (is_recorded && std::filesystem::exists(adapter)) trace.engine_sha256 = digest_of(adapter);
     const double copies = point.settings.replicate ? point.num_ranks : 1;

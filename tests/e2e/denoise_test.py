@@ -348,12 +348,12 @@ class Clean(program.ProgramTest):
         study = ('name: clean\nimage: {path: noisy/0.png, clean: clean/0.png, noise_sigma: 0}\nnetwork: drunet\nsigma: 0.1\n'
                  'halo: 8\npatch: 32\nbatch: 2\ndevice: cpu\nwarmup.reps: 0\nforward_calls: 1\nbounds: false\n'
                  'stop: {min_reps: 1, max_reps: 1}\n')
-        result = run('run', self.write('study.yaml', study), '--out', self.folder / 'results', ranks=2, cwd=self.folder)
+        result = run('run', self.write('study.yaml', study), '--out', self.folder / 'results', ranks=2)  # from another folder
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         quality = json.loads((self.folder / 'results/results.jsonl').read_text().splitlines()[1])['quality']
         self.assertEqual([f'{quality[key]:.2f}' for key in ('psnr_noisy_db', 'psnr_denoised_db')], [before, after])
         self.write('study.yaml', study.replace('clean/0.png', 'clean/1.png'))
-        self.assert_refused(run('run', self.folder / 'study.yaml', '--out', self.folder / 'other', cwd=self.folder), 2, '1.png', '0.png')
+        self.assert_refused(run('run', self.folder / 'study.yaml', '--out', self.folder / 'other'), 2, '1.png', '0.png')
 
 
 class Help(program.ProgramTest):

@@ -319,6 +319,11 @@ TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
         meddle(other);
         EXPECT_EQ(summarise(other).validity, Validity::valid);
     }
+    record::PointTrace stopped = trace_on_cores({1.0, 1.0, 1.0, 1.0, 1.0, 9.0}, 1.0, 1.0);  // once, for 8 s
+    stopped.ranks[1].stage_s.back()[record::Stage::forward] = 9;
+    EXPECT_GT(record::core_share_of(stopped).value(), 0.9);
+    stopped.ranks[1].cpu_s[0] = stopped.ranks[1].cpu_s[1] = stopped.ranks[1].cpu_s[2] = 0.1;
+    EXPECT_LT(record::core_share_of(stopped).value(), 0.6);
     const record::PointTrace job = trace_on_cores({3.0}, 2, 0.5);
     EXPECT_DOUBLE_EQ(record::core_share_of(job).value(), 0.25);
     EXPECT_EQ(summarise(job).validity, Validity::valid) << "of denoise";
@@ -330,6 +335,7 @@ TEST(Summary, RepetitionsThatAgreeOnNothingAreNoFigure) {
     EXPECT_THAT(summarise(trace_of(apart)).reasons, Contains(HasSubstr("three times the lower one")));
     EXPECT_EQ(summarise(trace_of({1.0, 2.9, 1.0, 2.9, 1.0, 2.9, 1.0, 2.9})).validity, Validity::valid);
     EXPECT_EQ(summarise(trace_of({1.0, 9.0, 1.0, 9.0})).validity, Validity::valid) << "no interval";
+    EXPECT_EQ(summarise(trace_of({1.0, 1.0, 1.0, 9.0, 1.0, 1.0})).validity, Validity::valid) << "one changes no median";
     std::vector<double> brief = apart;
     for (double& time : brief) time /= 50;
     EXPECT_EQ(summarise(trace_of(brief)).validity, Validity::valid) << "0.8 s in all";

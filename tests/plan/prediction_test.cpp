@@ -56,6 +56,23 @@ TEST(Prediction, OnlyRowsOfOtherNodesTravelToTheRoot) {
     EXPECT_EQ(bytes_on(4, 1), 0);
 }
 
+TEST(Prediction, SamplesTravelInTheirTypeWhereThatIsKept) {
+    Point point = point_of(small_point());
+    point.settings.image.noise_sigma = 0;
+    for (const auto& [dtype, bytes] : {std::pair(DType::u8, 1),
+                                       {DType::u16, 2},
+                                       {DType::f32, 4},
+                                       {DType::f64, 4},
+                                       {DType::f16, 4},
+                                       {DType::i16, 4}}) {
+        point.source.dtype = dtype;
+        EXPECT_EQ(sample_bytes(point), bytes) << name_of(dtype);
+    }
+    point.settings.image.range = "0:255";
+    point.source.dtype = DType::u8;
+    EXPECT_EQ(sample_bytes(point), 4);
+}
+
 PeakParts parts_of(const config::PointSettings& settings, DeviceKind device, const SourceFacts& source = {}) {
     Point point;
     point.settings = settings;

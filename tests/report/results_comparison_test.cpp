@@ -31,9 +31,8 @@ TEST(ResultsComparison, AnEngineDiffersOnlyWhereBothFilesSayWhichItIs) {
     EXPECT_THAT(remarks_with("", "5678"), testing::IsEmpty());
     EXPECT_THAT(remarks_with("5678", ""), testing::IsEmpty());
     EXPECT_THAT(remarks_with("5678", "5678"), testing::IsEmpty());
-    EXPECT_THAT(remarks_with("1234", "5678"),
-                testing::ElementsAre("file of the engine differs: 1234 -> 5678",
-                                     "tensors of the network differs: 1234 -> 5678"));
+    EXPECT_THAT(remarks_with("1234", "5678"), testing::ElementsAre("file of the engine differs: 1234 -> 5678",
+                                                                   "tensors of the network differs: 1234 -> 5678"));
 }
 
 TEST(ResultsComparison, OtherWeightsAndImagesAreNamed) {
@@ -105,6 +104,10 @@ TEST(ResultsComparison, InvalidFiguresShowNoDifference) {
     after.shared_device = true;
     EXPECT_EQ(compared().change, measure::Change::unsure);
     EXPECT_THAT(compared().reason, testing::HasSubstr("figures of NEW are INVALID"));
+    after.wall_s = before.wall_s;
+    EXPECT_EQ(compared().change, measure::Change::same) << "by identity";
+    for (double& time : after.wall_s) time *= 1.001;
+    EXPECT_EQ(compared().change, measure::Change::unsure) << "as near as they are";
 }
 
 TEST(ResultsComparison, AnImageThatWasReplacedByASmallerOneIsNamed) {

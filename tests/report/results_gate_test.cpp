@@ -49,6 +49,12 @@ TEST(ResultsGate, BelievesSeveralLaunchesASide) {
     auto compared = compare_results(kOld, {launch(16), launch(16.01), launch(15.99)});
     judge_by_launches(compared);
     EXPECT_EQ(compared.points.at(0).comparison.value().change, measure::Change::slower);
+    for (auto alone : {compare_results(kOld, {launch(16)}),
+                       compare_results({launch(8)}, {launch(16), launch(16.1), launch(16.2)})}) {
+        EXPECT_EQ(alone.points.at(0).comparison.value().change, measure::Change::slower);
+        judge_by_launches(alone);
+        EXPECT_EQ(alone.points.at(0).comparison.value().change, measure::Change::unsure) << "it may be the launch";
+    }
     auto missing = compare_results(kOld, {results_of({})});
     judge_by_launches(missing);
     EXPECT_FALSE(missing.points.at(0).comparison);

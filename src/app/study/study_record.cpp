@@ -65,6 +65,7 @@ std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>
         const record::PointTrace& trace = recorded.trace;
         const auto& settings = trace.point.settings;
         compare(settings.image.path, trace.image_sha256);
+        compare(settings.image.clean, trace.clean_sha256);
         compare(settings.engine.file, trace.engine_sha256);
         if (trace.weights_sha256.empty()) continue;
         auto& digest = weights[run::weights_key(settings, trace.point.source.channels)];

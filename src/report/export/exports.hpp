@@ -32,7 +32,7 @@ struct ExportFormat {
 /// of points and the notes.
 [[nodiscard]] std::string markdown_text(std::span<const ResultsFile> files);
 
-// Each format is in the file of its name.
+// Each format is in the file of its name; bmf and github are in continuous_benchmarks.cpp.
 [[nodiscard]] std::string bmf_text(std::span<const ResultsFile> files);
 [[nodiscard]] std::string chrome_text(std::span<const ResultsFile> files);
 [[nodiscard]] std::string gbench_text(std::span<const ResultsFile> files);
