@@ -200,6 +200,17 @@ TEST(FindCard, WindowsInside) {
     }
 }
 
+/// One that cuts its window into tiles: it sees nothing of the next one. A multiple of no period that is tried.
+TEST(FindCard, TilesOfItsOwnAreSeen) {
+    for (const int64_t tile : {100, 200}) {
+        const FoundCard found = find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
+            return 0.5 * in(c, y, x) + (x % tile == 0 ? 0 : 0.5 * in(c, y, x - 1));
+        });
+        EXPECT_FALSE(found.card.halo) << tile;
+        EXPECT_THAT(found.remarks, Contains(HasSubstr("tiles of its own"))) << tile;
+    }
+}
+
 TEST(FindCard, WindowsThatOverlap) {
     const ValueAt network = [](const Window& in, int64_t c, int64_t y, int64_t x) {
         return mean_of(in, c, 8, y, x) + mean_of(in, c, 8, y + 8, x + 8);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
 constexpr int64_t kLeastFrame = 8;   // px: what is changed at the border of a window
+constexpr int64_t kWide = 256;       // px: a part of an output that shows borders of tiles of that size
 constexpr int64_t kFarthest = 1000;  // px: what a square window of the largest edge does not show
 
 class ReachSearch {
@@ -50,6 +51,14 @@ class ReachSearch {
         if (borders_depend_on_extents()) {
             card().halo.reset();
             return "what it gives along the edges of a window depends on the window's extents";
+        }
+        if (has_inner_borders()) {
+            card().halo.reset();
+            return fmt::format(
+                "its output depends on where a pixel lies in windows of more than {} px, as that of a network which "
+                "cuts "
+                "them into tiles of its own",
+                kWide);
         }
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
@@ -146,6 +155,22 @@ class ReachSearch {
             }
         }
         return false;
+    }
+
+    /// Whether windows that begin an alignment later give other pixels in a wide part, which sees nothing of their
+    /// ends.
+    [[nodiscard]] bool has_inner_borders() {
+        const int64_t shift = alignment(), halo = *card().halo, size = round_up(kWide, shift);
+        const int64_t edge = edge_from(2 * halo + shift + size);
+        const Extent extent{edge, edge};
+        if (!trials_.accepts(extent)) return false;  // it may lack memory
+        const auto part = [&](int64_t down, int64_t right) {
+            const TrialWindow window{.extent = extent, .row = down, .column = right};
+            return trials_.part_for(window, {halo + shift - down, halo + shift - right, {size, size}});
+        };
+        const std::vector<float> unmoved = part(0, 0);
+        return trials_.difference(unmoved, part(shift, 0)) > kVisible ||
+               trials_.difference(unmoved, part(0, shift)) > kVisible;
     }
 
     /// A window of more than `smaller` px whose frame does not change its middle.

@@ -36,9 +36,10 @@ struct FoundCard {
 /// middle of a window is replaced; the smallest distance without an effect on the middle is the halo. A network is
 /// unbounded when the frame of the largest window tried (512 px or a little more) has an effect, when pixels beyond the
 /// halo, up to 1000 px away, change the middle of a strip, when shifted windows give shifted outputs for no shift of up
-/// to 64 px, or when longer windows give other corners. One whose windows' edges change the opposite edges is refused.
-/// Radius: one pixel is changed, in several places and phases, and the farthest output that changes counts. An effect
-/// is a change of more than 1e-5 of the range.
+/// to 64 px, when longer windows give other corners, or when a part of 256 px differs in windows that begin an
+/// alignment later. One whose windows' edges change the opposite edges is refused. Radius: one pixel is changed, in
+/// several places and phases, and the farthest output that changes counts. An effect is a change of more than 1e-5 of
+/// the range.
 [[nodiscard]] FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow& try_window);
 
 /// Sets the card's batch to 1, with a remark, where the network refuses two windows in one call or mixes them.
