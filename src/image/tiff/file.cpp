@@ -178,8 +178,8 @@ void TiffFile::describe_some_pages() {
         metadata_ = metadata_of_pages(std::move(metadata_));
         return;
     }
-    std::vector<int64_t> numbers;
-    for (const TiffPage& page : pages_) numbers.push_back(page.number);
+    std::vector<int64_t> numbers(pages_.size());
+    std::ranges::transform(pages_, numbers.begin(), &TiffPage::number);
     const auto [description, lost] = describe_part(stack_description_, numbers);
     set_description(metadata_, "");  // not among what is lost
     metadata_ = metadata_of_pages(std::move(metadata_));
