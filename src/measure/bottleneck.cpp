@@ -189,8 +189,7 @@ const std::vector<LimitMeaning>& limit_meanings() {
          {{"batches and patches that split evenly over the ranks; a look at the slowest rank's host and cores"}}},
         {Limit::starved,
          "forward calls of a rank on a CPU had no core for that part of the time: a limit of a container or job, or "
-         "other "
-         "work",
+         "other work",
          {{"cores of its own for each rank (patchbench check), no limit on processor time, nothing else on the "
            "machine"}}},
         {Limit::noise,

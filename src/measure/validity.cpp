@@ -229,8 +229,7 @@ std::string clean_image_note(const record::PointTrace& trace) {
     if (!trace.quality) return "no PSNR: no sample has data in the image and in the clean one (image.clean)";
     if (trace.quality->psnr_denoised_db >= kLeastDb || std::isnan(trace.quality->psnr_denoised_db)) return "";
     return "a PSNR below 15 dB: the clean image (image.clean) seems to be another one, to be shifted or turned, or to "
-           "have "
-           "other units (image.range)";
+           "have other units (image.range)";
 }
 
 void rate_validity(const record::PointTrace& trace, Summary& summary) {

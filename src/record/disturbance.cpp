@@ -89,7 +89,7 @@ std::string join_hosts(std::span<const RankTrace> ranks, const Describe& describ
     return all;
 }
 
-/// Of the forward calls of a rank, and of its process meanwhile.
+/// CPU time of a rank's process, and the time of its forward calls.
 struct CoreTime {
     double own_s = 0, forward_s = 0;
     [[nodiscard]] double share() const { return own_s / forward_s; }

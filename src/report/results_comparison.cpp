@@ -227,12 +227,13 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
         add_invalid(*side, point.remarks);
         point.invalid |= std::ranges::any_of(side->launches, is_invalid);
     }
-    for (const Side* side : {&match.before, &match.after}) {
-        if (!point.comparison || point.comparison->is_identity()) continue;
-        const bool is_same = point.comparison->change == measure::Change::same;
-        if (!is_same) add_foreign_work(*side, point.remarks);
-        if (!is_same && is_crowded(*side)) doubt_crowded(*side, *point.comparison);
-        if (std::ranges::all_of(side->launches, is_invalid)) doubt_invalid(*side, *point.comparison);
+    if (point.comparison && !point.comparison->is_identity()) {
+        const bool differs = point.comparison->change != measure::Change::same;
+        for (const Side* side : {&match.before, &match.after}) {
+            if (differs) add_foreign_work(*side, point.remarks);
+            if (differs && is_crowded(*side)) doubt_crowded(*side, *point.comparison);
+            if (std::ranges::all_of(side->launches, is_invalid)) doubt_invalid(*side, *point.comparison);
+        }
     }
     if (!match.before.launches.empty() && !match.after.launches.empty())
         for (const Side* side : {&match.before, &match.after})

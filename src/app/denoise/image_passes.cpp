@@ -70,13 +70,13 @@ std::string seam_note(const record::PointTrace& trace) {
     const bool is_bounded = trace.point.facts().is_bounded;
     const auto error = measure::visible_seams(trace);
     const std::string places = counted(verification.seam_map.size(), "place");
+    if (!error && (is_bounded || verification.seam_against_whole_image || !verification.seam_error)) return "";
     if (!error)
-        return is_bounded || verification.seam_against_whole_image || !verification.seam_error
-                   ? ""
-                   : fmt::format(
-                         "tiles were compared with larger windows at {} only; results of this network may depend "
-                         "on the whole image, and differ from those for it",
-                         places);
+        return fmt::format(
+            "tiles were compared with larger windows at {} only; results of this network may depend on the whole "
+            "image, "
+            "and differ from those for it",
+            places);
     const std::string where =
         verification.seam_against_whole_image
             ? "beside the whole image"

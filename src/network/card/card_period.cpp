@@ -96,13 +96,7 @@ class PeriodSearch {
         const int64_t size = core_for(period);
         const int64_t shift = count * period;
         const int64_t begin = round_up(edge_ / 2 + shift, step_);
-        const Extent extent = extent_for(shift, remainder);
-        const auto core = [&](int64_t down, int64_t right) {
-            const TrialWindow window{.extent = {extent.h + down, extent.w + right}, .row = down, .column = right};
-            return trials_.part_for(window, {begin - down, begin - right, {size, size}});
-        };
-        const std::vector<float> unmoved = core(0, 0);
-        return std::max(trials_.difference(unmoved, core(shift, 0)), trials_.difference(unmoved, core(0, shift)));
+        return trials_.difference_of_shifted(extent_for(shift, remainder), {begin, begin, {size, size}}, shift, shift);
     }
 
     /// Sets alignment and step.

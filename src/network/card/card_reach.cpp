@@ -56,8 +56,7 @@ class ReachSearch {
             card().halo.reset();
             return fmt::format(
                 "its output depends on where a pixel lies in windows of more than {} px, as that of a network which "
-                "cuts "
-                "them into tiles of its own",
+                "cuts them into tiles of its own",
                 kWide);
         }
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
@@ -164,13 +163,8 @@ class ReachSearch {
         const int64_t edge = edge_from(2 * halo + shift + size);
         const Extent extent{edge, edge};
         if (!trials_.accepts(extent)) return false;  // it may lack memory
-        const auto part = [&](int64_t down, int64_t right) {
-            const TrialWindow window{.extent = extent, .row = down, .column = right};
-            return trials_.part_for(window, {halo + shift - down, halo + shift - right, {size, size}});
-        };
-        const std::vector<float> unmoved = part(0, 0);
-        return trials_.difference(unmoved, part(shift, 0)) > kVisible ||
-               trials_.difference(unmoved, part(0, shift)) > kVisible;
+        const Rect part{halo + shift, halo + shift, {size, size}};
+        return trials_.difference_of_shifted(extent, part, shift, 0) > kVisible;
     }
 
     /// A window of more than `smaller` px whose frame does not change its middle.

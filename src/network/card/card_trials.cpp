@@ -88,6 +88,14 @@ std::vector<float> CardTrials::part(const std::vector<float>& output, Extent ext
     return values;
 }
 
+double CardTrials::difference_of_shifted(Extent extent, const Rect& rect, int64_t shift, int64_t longer) {
+    const std::vector<float> unmoved = part_for({.extent = extent}, rect);
+    const TrialWindow lower{.extent = {extent.h + longer, extent.w}, .row = shift};
+    const TrialWindow farther_right{.extent = {extent.h, extent.w + longer}, .column = shift};
+    return std::max(difference(unmoved, part_for(lower, {rect.row - shift, rect.column, rect.extent})),
+                    difference(unmoved, part_for(farther_right, {rect.row, rect.column - shift, rect.extent})));
+}
+
 double CardTrials::difference(const std::vector<float>& a, const std::vector<float>& b) const {
     double scale = found.card.range, largest = 0;
     for (size_t i = 0; i < a.size(); ++i) {

@@ -55,6 +55,10 @@ class CardTrials {
         return part(run(noise_window(found.card, window), window.extent), window.extent, rect);
     }
 
+    /// The larger of two differences: the values of `rect` in a window of noise, and the same pixels in windows that
+    /// begin `shift` later in rows or in columns, and are longer by `longer` along that axis.
+    [[nodiscard]] double difference_of_shifted(Extent extent, const Rect& rect, int64_t shift, int64_t longer);
+
     /// The values of `rect` in an output of `extent`.
     [[nodiscard]] std::vector<float> part(const std::vector<float>& output, Extent extent, const Rect& rect) const;
 
