@@ -89,7 +89,6 @@ Comparison compare_by_launch(const Launches& old_launches, const Launches& new_l
     const double half_width = two_sided_quantile(kConfidence, degrees) * error;
 
     Comparison comparison;
-    comparison.these_launches_only = false;
     comparison.launch_spread = spread;
     comparison.ratio = std::exp(difference);
     comparison.ratio_interval = exponential({difference - half_width, difference + half_width});
@@ -172,6 +171,7 @@ Comparison compare_times(const std::vector<Launch>& old_launches, const std::vec
     const bool single = olds.size() == 1 && news.size() == 1;
     Comparison comparison = single ? compare_repetitions(olds.front(), news.front()) : compare_by_launch(olds, news);
     decide(comparison);
+    comparison.fewest_launches = std::min(olds.size(), news.size());
     if (single) doubt_drift(olds.front(), news.front(), comparison);
     return comparison;
 }

@@ -36,7 +36,7 @@ struct Comparison {
     double ratio = 1;                        // new time / old time: above 1 is slower
     std::optional<Interval> ratio_interval;  // 95 %; none where there are too few samples
     double p_value = 1;                      // of the hypothesis "no difference", two-sided
-    bool these_launches_only = true;         // the units are single repetitions: later launches may differ
+    size_t fewest_launches = 1;              // different ones, on the side with fewer: with one, later ones may differ
     std::optional<double> launch_spread;     // standard deviation of ln(median) between launches of one version
     std::string reason;                      // why this outcome, or what is missing and what to do
 

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <ranges>
 
 namespace pb::plan {
 
@@ -114,9 +116,10 @@ int threads_of(const config::PointSettings& settings, const Topology& topology, 
 }
 
 int fewest_sharers(const Topology& topology, const std::vector<int>& members) {
-    int fewest = topology.num_apart * static_cast<int>(members.size());
-    for (const int rank : members) fewest = std::min(fewest, sharers_of(topology, members, rank));
-    return fewest;
+    std::map<int, int> members_on_node;
+    for (const int rank : members) ++members_on_node[topology.place_of(rank).node];
+    const auto counts = std::views::values(members_on_node);
+    return counts.empty() ? 0 : topology.num_apart * *std::ranges::min_element(counts);
 }
 
 void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, config::SharingRule rule) {

@@ -44,8 +44,8 @@ struct ResultsComparison {
 
 // `compare --fail-on` (results_gate.cpp): what a comparison of launches says of a new version. Pure.
 
-/// Prepares a comparison for a gate. One launch on a side cannot show that a version is slower or faster: such
-/// points become UNSURE, with the reason.
+/// Prepares a comparison for a gate. A single launch on a side that has figures of a point cannot show that a version
+/// is slower or faster: such points become UNSURE, with the reason.
 void judge_by_launches(ResultsComparison& comparison);
 
 /// Describes each point for which `--fail-on slower=<share>` fails: it is SLOWER by at least `slower` (0.03: 3 %), or
@@ -53,8 +53,8 @@ void judge_by_launches(ResultsComparison& comparison);
 /// point to compare.
 [[nodiscard]] std::vector<std::string> regressions(const ResultsComparison& comparison, double slower);
 
-/// Describes each point whose launches show neither that it is slower by `slower` nor that it is not, or whose figures
-/// are INVALID. Adds the number of launches on each side that would decide it.
+/// Describes each point whose launches show neither that it is slower by `slower` nor that it is not, one launch of a
+/// side among them, or whose figures are INVALID. Adds the number of launches on each side that would decide it.
 [[nodiscard]] std::vector<std::string> undecided(const ResultsComparison& comparison, double slower);
 
 }  // namespace pb::report

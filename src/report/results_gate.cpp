@@ -13,21 +13,21 @@ bool is_slower(const PointComparison& point, double slower) {
     return point.comparison->change == measure::Change::slower && point.comparison->ratio >= 1 + slower;
 }
 
-/// With one launch on each side it is unknown how launches differ, so such a point stays undecided. Equal samples are
+/// One launch of a side may differ from others of its version, so such a point stays undecided. Equal samples are
 /// decided: they are the same.
 bool is_undecided(const PointComparison& point, double slower) {
     if (is_slower(point, slower)) return false;
     if (point.invalid) return true;
     if (point.comparison->is_identity()) return false;
     const auto& interval = point.comparison->ratio_interval;
-    return point.comparison->these_launches_only || !interval || interval->high >= 1 + slower;
+    return point.comparison->fewest_launches == 1 || !interval || interval->high >= 1 + slower;
 }
 
 std::string why_undecided(const PointComparison& point, double slower) {
     if (point.invalid) return "its figures are INVALID, for the reasons above";
     const measure::Comparison& comparison = *point.comparison;
-    if (comparison.these_launches_only)
-        return fmt::format("{:+.1f} % between one launch a side, which may be how launches differ; it needs {} a side",
+    if (comparison.fewest_launches == 1)
+        return fmt::format("{:+.1f} % by one launch of a side, which may be how launches differ; it needs {} a side",
                            100 * (comparison.ratio - 1), measure::kFewestLaunches);
     const double most = comparison.ratio_interval ? comparison.ratio_interval->high : HUGE_VAL;
     const double spread = comparison.launch_spread.value_or(0);
@@ -40,9 +40,8 @@ std::string why_undecided(const PointComparison& point, double slower) {
 }  // namespace
 
 void judge_by_launches(ResultsComparison& comparison) {
-    const bool has_one_launch = comparison.num_old == 1 || comparison.num_new == 1;
     for (auto& point : comparison.points) {
-        if (!point.comparison || (!point.comparison->these_launches_only && !has_one_launch)) continue;
+        if (!point.comparison || point.comparison->fewest_launches > 1) continue;
         if (point.comparison->change != measure::Change::slower && point.comparison->change != measure::Change::faster)
             continue;
         point.comparison->change = measure::Change::unsure;

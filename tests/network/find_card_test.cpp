@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -186,6 +187,45 @@ TEST(FindCard, EvenExtentsOnly) {
     const FoundCard found =
         find([](const Window& in, int64_t c, int64_t y, int64_t x) { return mean_of(in, c, 2, y, x); }, 2);
     EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 2, radius 1, halo 0");
+}
+
+/// Far pixels fill black, saturated or flat parts.
+TEST(FindCard, WhatIsSeenInFlatPartsAloneCounts) {
+    const auto is_black = [](double value, double) { return value == 0; };
+    const auto is_saturated = [](double value, double) { return value == 1; };
+    const auto is_flat = [](double value, double next) { return value == next; };
+    for (const auto& is_filled : std::vector<std::function<bool(double, double)>>{is_black, is_saturated, is_flat})
+        for (const int64_t far : {20, 200}) {
+            const FoundCard found = find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
+                if (!is_filled(in(c, y, x), in(c, y, x + 1))) return double{in(c, y, x)};
+                return 0.5 * (in(c, y, x - far) + in(c, y, x + far));
+            });
+            EXPECT_EQ(found.card.halo.value_or(0), far);
+        }
+}
+
+/// As a pooling by 3 or 6 that leaves an incomplete block out, whose result is resized to the window.
+TEST(FindCard, BlocksThatAreResizedToTheWindow) {
+    for (const int64_t edge : {3, 6}) {
+        const FoundCard found = find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
+            const int64_t rows = in.shape.h / edge, columns = in.shape.w / edge;
+            const int64_t row = y * rows / in.shape.h * edge, column = x * columns / in.shape.w * edge;
+            return 0.5 * in(c, y, x) + 0.5 * mean_of(in, c, edge, row, column);
+        });
+        EXPECT_EQ(found.card.alignment, edge);
+        EXPECT_TRUE(found.card.halo);
+        EXPECT_THAT(found.remarks, Contains(HasSubstr("images are extended")))
+            << "a remainder of 1 alone moves all blocks by one pixel";
+    }
+}
+
+TEST(FindCard, ExtentsOfMultiplesOfAnyNumber) {
+    for (const int64_t step : {9, 11, 13}) {
+        const FoundCard found =
+            find([=](const Window& in, int64_t c, int64_t y, int64_t x) { return mean_of(in, c, step, y, x); }, step);
+        EXPECT_EQ(found.card.alignment, step);
+        EXPECT_EQ(found.card.halo, 0);
+    }
 }
 
 /// It accepts any extent and pads by itself: only shifted windows show its windows of 8 px, those of 6 px next to it.

@@ -63,6 +63,18 @@ class Quality(ReadersTest):
         self.assert_near(told, tuple(psnr((image[known] - low) / (high - low), (clean[known] - low) / (high - low))
                                      for image in (noisy, tifffile.imread(self.out))))
 
+    def test_of_raw_samples_beside_raw_ones_and_a_tiff(self):
+        clean = numpy.round(FULL * scene(50, 60)).astype(numpy.uint16)
+        noisy = numpy.round(FULL * with_noise(clean / FULL)).astype(numpy.uint16)
+        self.noisy = self.folder / 'noisy.raw'
+        noisy.tofile(self.noisy)
+        tifffile.imwrite(self.folder / 'clean.tif', clean)
+        clean.tofile(self.folder / 'clean.raw')
+        for name in ('clean.tif', 'clean.raw'):
+            self.clean = self.folder / name
+            told = self.told('--raw', '50x60x1:u16')
+            self.assert_near(told, (psnr(noisy / FULL, clean / FULL), psnr(tifffile.imread(self.out) / FULL, clean / FULL)))
+
     def test_what_speaks_against_the_clean_image_is_said(self):
         clean = scene(40, 40)
         noisy = numpy.round(FULL * with_noise(clean)).astype(numpy.uint16)

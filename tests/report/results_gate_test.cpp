@@ -55,6 +55,12 @@ TEST(ResultsGate, BelievesSeveralLaunchesASide) {
         judge_by_launches(alone);
         EXPECT_EQ(alone.points.at(0).comparison.value().change, measure::Change::unsure) << "it may be the launch";
     }
+    auto lacking = compare_results(kOld, {launch(16), results_of({}), wrong_launch()});
+    judge_by_launches(lacking);
+    EXPECT_EQ(lacking.points.at(0).comparison.value().change, measure::Change::unsure) << "one launch has figures";
+    EXPECT_THAT(undecided(compare_results(kOld, {launch(8), results_of({})}), 0.03),
+                ElementsAre(HasSubstr("it needs 3")));
+    EXPECT_THAT(undecided(compare_results(kOld, {launch(8), launch(8.01)}), 0.03), IsEmpty());
     auto missing = compare_results(kOld, {results_of({})});
     judge_by_launches(missing);
     EXPECT_FALSE(missing.points.at(0).comparison);

@@ -81,9 +81,9 @@ class PeriodSearch {
     /// Edge of the part of an output that is compared.
     [[nodiscard]] static int64_t core_for(int64_t period) { return round_up(kCore, period); }
 
-    /// Extents of the windows of shift_error.
+    /// Extents of the windows of shift_error: multiples of the period, as others may be resized, and `remainder`.
     [[nodiscard]] Extent extent_for(int64_t period, int64_t remainder = 0) const {
-        const int64_t edge = edge_ + round_up(2 * period + core_for(period), step_) + remainder;
+        const int64_t edge = round_up(edge_ + 2 * period + core_for(period), period) + remainder;
         return {edge, edge};
     }
 

@@ -18,6 +18,7 @@ constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
 constexpr int64_t kLeastFrame = 8;   // px: what is changed at the border of a window
 constexpr int64_t kWide = 256;       // px: a part of an output that shows borders of tiles of that size
 constexpr int64_t kFarthest = 1000;  // px: what a square window of the largest edge does not show
+constexpr double kVisibleInFlat = 1e-3;
 
 class ReachSearch {
   public:
@@ -48,17 +49,13 @@ class ReachSearch {
             throw UsageError(
                 "what lies along one edge of a window changes the opposite edge, as circular padding and Fourier "
                 "transforms do: windows cannot give what the whole image gives; pad the input inside the network");
-        if (borders_depend_on_extents()) {
-            card().halo.reset();
-            return "what it gives along the edges of a window depends on the window's extents";
-        }
-        if (has_inner_borders()) {
-            card().halo.reset();
+        if (has_inner_borders())
             return fmt::format(
                 "its output depends on where a pixel lies in windows of more than {} px, as that of a network which "
                 "cuts them into tiles of its own",
                 kWide);
-        }
+        if (borders_depend_on_extents())
+            return "what it gives along the edges of a window depends on the window's extents";
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
     }
@@ -80,10 +77,9 @@ class ReachSearch {
         return {begin, begin + size};
     }
 
-    /// The edge of windows that are accepted, at least `least`.
-    [[nodiscard]] int64_t edge_from(int64_t least) const {
-        return base_ + round_up(std::max<int64_t>(0, least - base_), alignment());
-    }
+    /// The edge of windows that are accepted, at least `least`: a multiple of the alignment, as other extents may be
+    /// computed in another way.
+    [[nodiscard]] int64_t edge_from(int64_t least) const { return round_up(std::max(least, base_), alignment()); }
 
     void set_edge(int64_t edge) {
         edge_ = edge;
@@ -129,31 +125,32 @@ class ReachSearch {
         if (edge_ != edge) set_edge(edge);
     }
 
-    /// Whether corners of windows that are longer along one axis differ, as those of a network that puts its window
-    /// into the middle of a larger one. They see nothing of the ends that differ.
+    /// Whether windows that are longer along one axis give other pixels where they do not see the ends that differ, as
+    /// those of a network that puts its window into the middle of a larger one. Where that is so of extents that are no
+    /// multiples of the alignment alone, images are extended.
     [[nodiscard]] bool borders_depend_on_extents() {
-        const int64_t size = core_size();
-        std::vector<int64_t> remainders = other_remainders(card());
-        remainders.resize(1);  // the first one, or 0
-        if (remainders.front() > 0) remainders.push_back(0);
-        for (const int64_t remainder : remainders) {
-            const int64_t edge = edge_ + remainder, more = alignment();
-            const TrialWindow square{.extent = {edge, edge}};
-            const std::vector<float> plain = trials_.run(noise_window(card(), square), square.extent);
-            for (const Extent longer : {Extent{more, 0}, Extent{0, more}}) {
-                const Extent extent{edge + longer.h, edge + longer.w};
-                const auto differs = [&](const TrialWindow& window, int64_t begin, const Rect& same) {
-                    return trials_.difference(trials_.part(plain, square.extent, {begin, begin, {size, size}}),
-                                              trials_.part_for(window, same)) > kVisible;
-                };
-                const int64_t last = edge - size;
-                if (differs({.extent = extent}, 0, {0, 0, {size, size}}) ||
-                    differs({.extent = extent, .row = -longer.h, .column = -longer.w}, last,
-                            {last + longer.h, last + longer.w, {size, size}}))
-                    return true;
-            }
-        }
-        return false;
+        const std::vector<int64_t> remainders = other_remainders(card());
+        if (!remainders.empty() && (extents_matter(remainders.front()) || extents_matter(remainders.back())))
+            extend_images(trials_);
+        return extents_matter(0);
+    }
+
+    [[nodiscard]] bool extents_matter(int64_t remainder) {
+        const int64_t edge = edge_ + remainder, more = alignment(), unseen = *card().halo + alignment();
+        if (unseen >= edge) return false;
+        const Range all{0, edge}, first{0, edge - unseen}, last{unseen, edge};
+        const TrialWindow square{.extent = {edge, edge}};
+        const std::vector<float> plain = trials_.run(noise_window(card(), square), square.extent);
+        const auto differs = [&](const TrialWindow& longer, const Rect& same) {
+            const Rect moved{same.row - longer.row, same.column - longer.column, same.extent};
+            return trials_.difference(trials_.part(plain, square.extent, same), trials_.part_for(longer, moved)) >
+                   kVisible;
+        };
+        const Extent taller{edge + more, edge}, wider{edge, edge + more};
+        return differs({.extent = taller}, rect_of(first, all)) ||
+               differs({.extent = taller, .row = -more}, rect_of(last, all)) ||
+               differs({.extent = wider}, rect_of(all, first)) ||
+               differs({.extent = wider, .column = -more}, rect_of(all, last));
     }
 
     /// Whether windows that begin an alignment later give other pixels in a wide part, which sees nothing of their
@@ -180,10 +177,7 @@ class ReachSearch {
     }
 
     /// Makes room for a core of the alignment that is known now.
-    void widen() {
-        const int64_t needed = edge_ + 2 * alignment();
-        set_edge(edge_from(needed));
-    }
+    void widen() { set_edge(edge_from(edge_ + 2 * alignment())); }
 
     /// The least distance above `with_effect`, up to `without`, beyond which pixels have no effect.
     template <class HasEffect>
@@ -196,41 +190,44 @@ class ReachSearch {
     }
 
     /// Whether pixels beyond `halo`, but within kFarthest along one axis, change the middle of a long strip. A filter
-    /// with far holes looks bounded in a square window whose edge is within a hole.
+    /// with far holes looks bounded in a square window whose edge is within a hole. Networks fill gaps, or average more
+    /// where nothing varies: in strips that are flat, where rounding shows more than in noise.
     [[nodiscard]] bool sees_beyond(int64_t halo) {
-        const int64_t length = base_ + round_up(2 * kFarthest, alignment());
-        return sees_beyond(halo, {base_, length}) || sees_beyond(halo, {length, base_});
+        const int64_t width = edge_from(0), length = edge_from(2 * kFarthest);
+        return std::ranges::any_of(std::array{Extent{width, length}, Extent{length, width}}, [&](Extent extent) {
+            return trials_.accepts(extent) &&
+                   (influence_beyond(halo, {.extent = extent}) > kVisible ||
+                    influence_beyond(halo, {.extent = extent, .is_flat = true}) > kVisibleInFlat);
+        });  // it may lack memory
     }
 
-    [[nodiscard]] bool sees_beyond(int64_t halo, Extent extent) {
-        if (!trials_.accepts(extent)) return false;  // it may lack memory
-        const bool is_wide = extent.w > extent.h;
-        const int64_t begin = std::max(extent.h, extent.w) / 2 / alignment() * alignment();
+    /// How much the pixels farther than `halo` along the strip change its middle.
+    [[nodiscard]] double influence_beyond(int64_t halo, TrialWindow strip) {
+        const bool is_wide = strip.extent.w > strip.extent.h;
+        const int64_t begin = std::max(strip.extent.h, strip.extent.w) / 2 / alignment() * alignment();
         const Range core{begin, begin + alignment()};
-        const TrialWindow changed{.extent = extent, .changed = [&](int64_t y, int64_t x) {
-                                      const int64_t place = is_wide ? x : y;
-                                      return place < core.begin - halo || place >= core.end + halo;
-                                  }};
-        const Rect strip_core = is_wide ? rect_of({0, extent.h}, core) : rect_of(core, {0, extent.w});
-        const auto middle_of = [&](const TrialWindow& window) { return trials_.part_for(window, strip_core); };
-        return trials_.difference(middle_of({.extent = extent}), middle_of(changed)) > kVisible;
+        const Rect part = is_wide ? rect_of({0, strip.extent.h}, core) : rect_of(core, {0, strip.extent.w});
+        const std::vector<float> unchanged = trials_.part_for(strip, part);
+        strip.changed = [&](int64_t y, int64_t x) {
+            const int64_t place = is_wide ? x : y;
+            return place < core.begin - halo || place >= core.end + halo;
+        };
+        return trials_.difference(unchanged, trials_.part_for(strip, part));
     }
 
     /// Whether pixels along an edge of the window change what is farther from it than the halo.
     [[nodiscard]] bool wraps_around() {
-        const Range all{0, edge_};
         const int64_t beyond = kLeastFrame + *card().halo + alignment();  // px from the edge
         if (beyond >= edge_) return false;
-        const Range first{0, kLeastFrame}, last{edge_ - kLeastFrame, edge_};
+        const Range all{0, edge_}, first{0, kLeastFrame}, last{edge_ - kLeastFrame, edge_};
         const auto changes = [&](const Rect& strip, const Rect& far) {
             const auto is_changed = [&](int64_t y, int64_t x) {
                 return y >= strip.row && y < strip.row + strip.extent.h && x >= strip.column &&
                        x < strip.column + strip.extent.w;
             };
             const TrialWindow window{.extent = {edge_, edge_}, .changed = is_changed};
-            const std::vector<float> output = trials_.run(noise_window(card(), window), window.extent);
-            return trials_.difference(trials_.part(plain_, window.extent, far),
-                                      trials_.part(output, window.extent, far)) > kVisible;
+            return trials_.difference(trials_.part(plain_, window.extent, far), trials_.part_for(window, far)) >
+                   kVisible;
         };
         const Range after{beyond, edge_}, before{0, edge_ - beyond};
         return changes(rect_of(first, all), rect_of(after, all)) || changes(rect_of(last, all), rect_of(before, all)) ||
@@ -284,6 +281,7 @@ void find_reach(CardTrials& trials, int64_t base) {
     std::vector<std::string>& remarks = trials.found.remarks;
     ReachSearch search(trials, base);
     if (const auto reason = search.run()) {
+        trials.found.card.halo.reset();
         remarks.push_back("its receptive field is unbounded: " + *reason);
         return;
     }

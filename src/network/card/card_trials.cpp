@@ -39,12 +39,16 @@ std::vector<float> fill_window(const NetworkCard& card, const TrialWindow& windo
     return values;
 }
 
+/// Whether a pixel is in the first half along the longer side.
+bool is_black(Extent extent, int64_t y, int64_t x) { return extent.w > extent.h ? 2 * y < extent.h : 2 * x < extent.w; }
+
 }  // namespace
 
 std::vector<float> noise_window(const NetworkCard& card, const TrialWindow& window) {
     constexpr uint64_t kField = 1, kOther = 2;
     return fill_window(card, window, [&](int64_t c, int64_t y, int64_t x) {
         const bool is_changed = window.changed && window.changed(y, x);
+        if (window.is_flat && !is_changed) return is_black(window.extent, y, x) ? 0.0 : 1.0;
         const double value = uniform_at(c, y + window.row, x + window.column, is_changed ? kOther : kField);
         // The changed ones have another mean, and smaller and larger values: a minimum and a maximum see both.
         return is_changed ? (value < 1.0 / 3 ? 0 : 0.5 + 0.5 * value) : 0.6 * value;

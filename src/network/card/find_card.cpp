@@ -18,7 +18,7 @@ namespace pb::network {
 
 namespace {
 
-constexpr std::array<int64_t, 9> kBaseEdges{64, 128, 256, 48, 56, 96, 112, 120, 240};
+constexpr std::array<int64_t, 12> kBaseEdges{64, 128, 256, 48, 56, 96, 112, 120, 240, 144, 176, 208};
 constexpr int64_t kLargestAlignment = 64;
 constexpr double kTrialSigma = 0.1;
 

@@ -123,6 +123,7 @@ void OpenFiles::turn_to(int64_t page) const {
 config::ImageSettings settings_of_clean(const config::ImageSettings& settings) {
     config::ImageSettings clean = settings;
     clean.path = settings.clean;
+    if (image::is_image_name(clean.path)) clean.raw.clear();
     return clean;
 }
 

@@ -31,7 +31,8 @@ struct OpenFiles {
     void turn_to(int64_t page) const;
 };
 
-/// The settings with which `clean` is read: those of the image, with `clean` as its path.
+/// The settings with which `clean` is read: those of the image, with `clean` as its path, and without the form of raw
+/// samples where its name is that of a format.
 [[nodiscard]] config::ImageSettings settings_of_clean(const config::ImageSettings& settings);
 
 /// Opens `path` as open_file does, and `clean` in the same way, which must have the same extents, channels and pages.
