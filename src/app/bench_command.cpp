@@ -100,12 +100,10 @@ void add_setting_option(CLI::App& command, const config::SettingHelp& setting, c
     const std::string meaning =
         fmt::format("{}{}{}{}", setting.meaning, setting.range.empty() ? "" : "; ", setting.range,
                     setting.value.empty() ? "" : fmt::format(" (default: {})", setting.value));
-    constexpr std::array<const char*, 3> kTitles{"What each point does", "How it is measured and checked",
-                                                 "The study: one value each"};
     command.add_option_function<std::vector<std::string>>(option, set, meaning)
         ->type_name(setting.shape)
         ->allow_extra_args(false)
-        ->group(kTitles.at(static_cast<size_t>(setting.group)));
+        ->group(std::string(config::title_of(setting.group)));
 }
 
 bool is_given(const config::Assignments& given, std::string_view key) {

@@ -29,11 +29,6 @@ struct SettingsArguments {
     bool json = false;
 };
 
-constexpr std::pair<config::SettingGroup, const char*> kGroupTitles[] = {
-    {config::SettingGroup::work, "What a point does; a list of values is an axis"},
-    {config::SettingGroup::protocol, "How a point is measured and checked; a list of values is an axis"},
-    {config::SettingGroup::study, "Of the whole study; one value each"}};
-
 report::TextTable table_of(const Settings& settings) {
     using enum report::TextTable::Align;
     report::TextTable table;
@@ -73,14 +68,15 @@ void print_json(const Settings& settings) {
 }
 
 void print_tables(const Settings& all, bool markdown) {
+    using enum config::SettingGroup;
     bool is_first = true;
-    for (const auto& [group, title] : kGroupTitles) {
+    for (const auto group : {work, protocol, study}) {
         Settings members;
-        std::ranges::copy_if(all, std::back_inserter(members),
-                             [group = group](const auto& setting) { return setting.group == group; });
+        std::ranges::copy_if(all, std::back_inserter(members), [&](const auto& each) { return each.group == group; });
         if (members.empty()) continue;
         const report::TextTable table = table_of(members);
-        fmt::print("{}{}{}\n\n{}", std::exchange(is_first, false) ? "" : "\n", markdown ? "## " : "", title,
+        fmt::print("{}{}{}{}\n\n{}", std::exchange(is_first, false) ? "" : "\n", markdown ? "## " : "",
+                   config::title_of(group), group == study ? "" : "; a list of values is an axis",
                    markdown ? table.markdown() : table.text(prose_width(stdout)));
     }
 }

@@ -203,6 +203,18 @@ std::string text_by_key(const PointSettings& settings, std::string_view key) {
     return *text;
 }
 
+std::string_view title_of(SettingGroup group) {
+    switch (group) {
+        case SettingGroup::work:
+            return "What each point does";
+        case SettingGroup::protocol:
+            return "How each point is measured and checked";
+        case SettingGroup::study:
+            return "The study: one value each";
+    }
+    return "";
+}
+
 SettingHelp help_by_key(const PointSettings& settings, std::string_view key) {
     const auto all = all_settings(settings);
     const auto found = std::ranges::find_if(

@@ -30,6 +30,9 @@ void set_by_key(StudySettings& settings, std::string_view key, std::string_view 
 /// holds for all points.
 enum class SettingGroup : uint8_t { work, protocol, study };
 
+/// As the help and `patchbench settings` head the settings of a group.
+[[nodiscard]] std::string_view title_of(SettingGroup group);
+
 /// What `--help` and `patchbench settings` say of a setting.
 struct SettingHelp {
     SettingGroup group = SettingGroup::work;
