@@ -1,9 +1,8 @@
 // Border rows from GPU to GPU by NCCL: the bytes that MPI brings, and ranks that fail in any exchange, after which all
 // know it and the next pass works. Skipped where there are fewer GPUs than ranks.
 #include "comm/rows/border_channel.hpp"
+#include "support/device_of_rank.hpp"
 #include "support/row_place.hpp"
-
-#include "patchbench/device/device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -105,15 +104,11 @@ class DeviceRows {
     Received received_;
 };
 
-class BordersByNccl : public testing::Test {
+class BordersByNccl : public test::DeviceOfRank {
   protected:
     void SetUp() override {
-        const auto visible = device::visible_cuda_devices();
-        // Decided together: a rank that skipped alone would leave the others waiting.
-        if (world.min(static_cast<double>(visible.size())) < world.size())
-            GTEST_SKIP() << "needs " << world.size()
-                         << " CUDA devices: " << (visible.empty() ? device::why_no_cuda_device() : "");
-        const DeviceId device = visible[static_cast<size_t>(world.rank())].id;
+        DeviceOfRank::SetUp();
+        if (IsSkipped()) return;
         borders = make_device_borders(world, ExchangeKind::nccl, device, true, kTimeout_s);
         rows.emplace(*borders, neighbours(), world.rank(), device);
     }
@@ -146,7 +141,6 @@ class BordersByNccl : public testing::Test {
         EXPECT_TRUE(rows->received() == by_mpi(pass));
     }
 
-    const Communicator world = Communicator::world();
     std::unique_ptr<DeviceBorders> borders;
     std::optional<DeviceRows> rows;
 };
@@ -184,7 +178,6 @@ TEST_F(BordersByNccl, OfSeveralRanksThatFail) {
 
 TEST_F(BordersByNccl, OfChannelsOneAfterTheOther) {
     expect_whole_pass(0);
-    const DeviceId device = device::visible_cuda_devices()[static_cast<size_t>(world.rank())].id;
     rows.emplace(*borders, neighbours(), world.rank(), device);
     expect_whole_pass(1);
 }

@@ -2,9 +2,8 @@
 // fewer GPUs than ranks.
 #include "comm/nccl/channel.hpp"
 #include "comm/rows/transfer_channel.hpp"
+#include "support/device_of_rank.hpp"
 #include "support/row_place.hpp"
-
-#include "patchbench/device/device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,19 +16,7 @@ namespace {
 
 constexpr double kTimeout_s = 60;
 
-class NcclExchange : public testing::Test {
-  protected:
-    void SetUp() override {
-        const auto visible = device::visible_cuda_devices();
-        // Decided together: a rank that skipped alone would leave the others waiting.
-        if (world.min(static_cast<double>(visible.size())) < world.size())
-            GTEST_SKIP() << "needs " << world.size()
-                         << " CUDA devices: " << (visible.empty() ? device::why_no_cuda_device() : "");
-        device = visible[static_cast<size_t>(world.rank())].id;
-    }
-    const Communicator world = Communicator::world();
-    DeviceId device;
-};
+using NcclExchange = test::DeviceOfRank;
 
 /// In both slots, one after the other, chunks of several sizes: what was sent must be what came.
 TEST_F(NcclExchange, ARankSendsToItselfInAGroup) {

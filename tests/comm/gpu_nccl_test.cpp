@@ -1,8 +1,8 @@
 // The metric reduction through NCCL. Skipped where there are fewer GPUs than ranks.
 #include "comm/metric_reduction.hpp"
+#include "support/device_of_rank.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/device/device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,22 +14,11 @@ namespace {
 
 constexpr double kTimeout_s = 60;
 
-class NcclTest : public testing::Test {
+class NcclTest : public test::DeviceOfRank {
   protected:
-    void SetUp() override {
-        const auto visible = device::visible_cuda_devices();
-        // Decided together: a rank that skipped alone would leave the others waiting.
-        const double fewest = world.min(static_cast<double>(visible.size()));
-        if (fewest < world.size())
-            GTEST_SKIP() << "needs " << world.size()
-                         << " CUDA devices: " << (visible.empty() ? device::why_no_cuda_device() : "");
-        device = visible[static_cast<size_t>(world.rank())].id;
-    }
     [[nodiscard]] std::unique_ptr<MetricReduction> make(ReductionKind kind, bool own_device = true) const {
         return make_metric_reduction(world, kind, device, own_device, kTimeout_s);
     }
-    const Communicator world = Communicator::world();
-    DeviceId device;
 };
 
 TEST_F(NcclTest, CarriesTheFiguresOfRanksWithDevicesOfTheirOwn) {

@@ -204,6 +204,19 @@ TEST(FindCard, WhatIsSeenInFlatPartsAloneCounts) {
         }
 }
 
+/// A mean along rows that forgets: its first column counts ten times as much as others.
+TEST(FindCard, AStateThatFadesIsBounded) {
+    const auto network = [](const NetworkCard&, std::vector<float> values, const Shape& shape) {
+        for (int64_t row = 0; row < shape.c * shape.h; ++row)
+            for (int64_t x = 1; x < shape.w; ++x) {
+                const auto place = static_cast<size_t>(row * shape.w + x);
+                values[place] = 0.9F * values[place - 1] + 0.1F * values[place];
+            }
+        return TrialOutput{std::move(values), ""};
+    };
+    EXPECT_GT(find_card({{.channels = 1}}, network).card.halo.value_or(0), 60);
+}
+
 /// As a pooling by 3 or 6 that leaves an incomplete block out, whose result is resized to the window.
 TEST(FindCard, BlocksThatAreResizedToTheWindow) {
     for (const int64_t edge : {3, 6}) {

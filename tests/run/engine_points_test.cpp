@@ -5,6 +5,7 @@
 #include "support/environment_variable.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
+#include "support/small_point.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,23 +22,13 @@ using test::quiet_study;
 using testing::HasSubstr;
 
 config::PointSettings small_point(network::NetworkKind network) {
-    config::PointSettings settings;
+    config::PointSettings settings = test::computed_point({72, 56});
     settings.network = network;
-    settings.weights = "seed:1";
-    settings.device = config::DeviceChoice::cpu;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.batch.count = 2;
     settings.last_batch = config::LastBatch::ragged;
-    settings.threads.count = 1;
-    settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 2;
-    settings.protocol.max_time_s = 0;
     settings.protocol.forward_calls = 1;
     settings.protocol.verify_probes = 2;
-    settings.protocol.verify_whole_max_mpx = 0;
-    settings.image.height = 72;
-    settings.image.width = 56;
     return settings;
 }
 

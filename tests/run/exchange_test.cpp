@@ -3,6 +3,7 @@
 #include "run/launch.hpp"
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
+#include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,18 +14,8 @@ namespace {
 
 /// 24 windows, the last row and column cut short: shares begin and end within a row of patches. No time passes.
 config::PointSettings passing_point() {
-    config::PointSettings settings;
-    settings.engine = EngineKind::timed;
-    settings.timed.per_window_s = 0;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 8};
-    settings.batch.count = 1;
-    settings.protocol.warmup_reps = 0;
-    settings.protocol.min_reps = 1;
+    config::PointSettings settings = test::simulated_point({140, 90});
     settings.protocol.timeline = 0;
-    settings.protocol.max_time_s = 0;
-    settings.image.height = 140;
-    settings.image.width = 90;
     return settings;
 }
 

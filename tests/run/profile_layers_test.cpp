@@ -3,6 +3,7 @@
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
+#include "support/small_point.hpp"
 
 #include "patchbench/network/network_facts.hpp"
 
@@ -18,22 +19,13 @@ using testing::HasSubstr;
 using testing::Not;
 
 config::PointSettings profiled_point(EngineKind engine) {
-    config::PointSettings settings;
-    settings.weights = "seed:1";
+    config::PointSettings settings = test::computed_point({96, 96});
     settings.engine = engine;
-    settings.device = config::DeviceChoice::cpu;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 4};
     settings.batch.count = 2;
-    settings.threads.count = 1;
-    settings.protocol = {.warmup_reps = 0,
-                         .min_reps = 1,
-                         .max_reps = 1,
-                         .forward_calls = 0,
-                         .profile = 2,
-                         .verify = config::VerifyMode::off,
-                         .timeline = 0};
-    settings.image.height = settings.image.width = 96;
+    settings.protocol.max_reps = 1;
+    settings.protocol.profile = 2;
+    settings.protocol.verify = config::VerifyMode::off;
+    settings.protocol.timeline = 0;
     return settings;
 }
 

@@ -6,6 +6,7 @@
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
+#include "support/small_point.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,19 +100,9 @@ class ElsewhereDenoiser final : public engine::Denoiser {
 
 /// Simulated: nothing is computed, whatever the image.
 config::PointSettings counted_point() {
-    config::PointSettings settings;
-    settings.engine = EngineKind::timed;
-    settings.timed.per_window_s = 0;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 8};
-    settings.batch.count = 1;
-    settings.protocol.warmup_reps = 0;
+    config::PointSettings settings = test::simulated_point({96, 96});
     settings.protocol.min_reps = 2;
-    settings.protocol.max_time_s = 0;
-    settings.protocol.forward_calls = 0;
     settings.protocol.timeline = 0;
-    settings.image.height = 96;
-    settings.image.width = 96;
     return settings;
 }
 

@@ -12,6 +12,7 @@
 #include "support/networks.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
+#include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,22 +35,14 @@ std::string bytes_of(const fs::path& file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+/// Neither extent is a multiple of 8: the padded borders are part of the test.
 config::PointSettings small_point(network::NetworkKind network) {
-    config::PointSettings settings;
+    config::PointSettings settings = test::computed_point({84, 70});
     settings.network = network;
-    settings.weights = "seed:1";
-    settings.device = config::DeviceChoice::cpu;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 8};
-    settings.threads.count = 1;
-    settings.protocol.warmup_reps = 0;
+    settings.batch.count = 4;
     settings.protocol.min_reps = 2;
-    settings.protocol.max_time_s = 0;
     settings.protocol.forward_calls = 1;
     settings.protocol.verify_probes = 2;
-    settings.protocol.verify_whole_max_mpx = 0;
-    settings.image.height = 84;
-    settings.image.width = 70;  // neither is a multiple of 8: the padded borders are part of the test
     settings.image.noise_sigma = 0.1;
     return settings;
 }

@@ -8,6 +8,7 @@
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 #include "support/shallow_dncnn.hpp"
+#include "support/small_point.hpp"
 #include "support/state_dict.hpp"
 
 #include <gmock/gmock.h>
@@ -92,21 +93,12 @@ TEST(FindBatch, ThrowsWhereNotEvenOneWindowFits) {
 
 /// Much larger than a probe, so that a probe can lack context.
 config::PointSettings point_with_tolerance(network::NetworkKind network, double tolerance) {
-    config::PointSettings settings;
+    config::PointSettings settings = test::computed_point({96, 96});
     settings.network = network;
-    settings.weights = "seed:1";
-    settings.device = config::DeviceChoice::cpu;
     settings.patch = 48;
-    settings.halo.kind = config::HaloSetting::Kind::automatic;
+    settings.halo = {.kind = config::HaloSetting::Kind::automatic};
     settings.halo_tolerance = tolerance;
-    settings.batch.count = 1;
-    settings.threads.count = 1;
-    settings.protocol.warmup_reps = 0;
-    settings.protocol.min_reps = 1;
-    settings.protocol.max_time_s = 0;
-    settings.protocol.forward_calls = 0;
     settings.protocol.verify = config::VerifyMode::off;
-    settings.image.height = settings.image.width = 96;
     settings.image.noise_sigma = 0.1;
     return settings;
 }

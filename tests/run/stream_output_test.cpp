@@ -6,6 +6,7 @@
 #include "run/pixels/slab.hpp"
 #include "run/runner.hpp"
 #include "support/load_image.hpp"
+#include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -24,20 +25,8 @@ namespace fs = std::filesystem;
 
 /// dncnn with seeded weights on a scene that is no multiple of anything.
 config::PointSettings real_settings() {
-    config::PointSettings settings;
-    settings.weights = "seed:1";
-    settings.device = config::DeviceChoice::cpu;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 8};
+    config::PointSettings settings = test::computed_point({88, 70});
     settings.batch.count = 2;
-    settings.threads.count = 1;
-    settings.protocol.warmup_reps = 0;
-    settings.protocol.min_reps = 1;
-    settings.protocol.max_time_s = 0;
-    settings.protocol.forward_calls = 0;
-    settings.protocol.verify_whole_max_mpx = 0;
-    settings.image.height = 88;
-    settings.image.width = 70;
     return settings;
 }
 

@@ -6,6 +6,7 @@
 #include "run/runner.hpp"
 #include "run/verify/verification.hpp"
 #include "support/planned_point.hpp"
+#include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -27,17 +28,9 @@ config::StudySettings simulated_study() {
 
 /// 24 windows, the last row and column cut short; a call takes 2 ms.
 config::PointSettings simulated_settings() {
-    config::PointSettings settings;
-    settings.engine = EngineKind::timed;
+    config::PointSettings settings = test::simulated_point({140, 90});
     settings.timed.per_window_s = 0.002;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 8};
-    settings.batch.count = 1;
-    settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 2;
-    settings.protocol.max_time_s = 0;
-    settings.image.height = 140;
-    settings.image.width = 90;
     return settings;
 }
 

@@ -7,6 +7,7 @@
 #include "support/checkpoint_files.hpp"
 #include "support/load_image.hpp"
 #include "support/shallow_dncnn.hpp"
+#include "support/small_point.hpp"
 #include "support/state_dict.hpp"
 
 #include "patchbench/engine/weights.hpp"
@@ -31,22 +32,10 @@ using testing::Not;
 
 /// 4 x 3 windows; the last ones are cut by the border in both directions.
 config::PointSettings point_with(const std::string& weights) {
-    config::PointSettings settings;
+    config::PointSettings settings = test::computed_point({85, 70});
     settings.weights = weights;
-    settings.device = config::DeviceChoice::cpu;
-    settings.patch = 24;
-    settings.halo = {config::HaloSetting::Kind::pixels, 8};
-    settings.batch.count = 1;
-    settings.threads.count = 1;
     settings.output = config::OutputKind::memory;
-    settings.protocol.warmup_reps = 0;
-    settings.protocol.min_reps = 1;
-    settings.protocol.max_time_s = 0;
-    settings.protocol.forward_calls = 0;
     settings.protocol.verify_probes = 12;
-    settings.protocol.verify_whole_max_mpx = 0;
-    settings.image.height = 85;
-    settings.image.width = 70;
     return settings;
 }
 

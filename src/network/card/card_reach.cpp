@@ -67,6 +67,10 @@ class ReachSearch {
     [[nodiscard]] NetworkCard& card() const { return trials_.found.card; }
     [[nodiscard]] int64_t alignment() const { return card().alignment; }
 
+    /// Pixels from a border of a window at which it does not show: half as many again as the halo, since what lies
+    /// along a border can count more than other pixels do.
+    [[nodiscard]] int64_t margin() const { return round_up(*card().halo * 3 / 2, alignment()) + alignment(); }
+
     [[nodiscard]] int64_t core_size() const { return round_up(kCore, alignment()); }
 
     /// The middle of the window: a core of several pixels. One pixel of a network that is not smooth, as a median, does
@@ -136,7 +140,7 @@ class ReachSearch {
     }
 
     [[nodiscard]] bool extents_matter(int64_t remainder) {
-        const int64_t edge = edge_ + remainder, more = alignment(), unseen = *card().halo + alignment();
+        const int64_t edge = edge_ + remainder, more = alignment(), unseen = margin();
         if (unseen >= edge) return false;
         const Range all{0, edge}, first{0, edge - unseen}, last{unseen, edge};
         const TrialWindow square{.extent = {edge, edge}};
@@ -156,11 +160,11 @@ class ReachSearch {
     /// Whether windows that begin an alignment later give other pixels in a wide part, which sees nothing of their
     /// ends.
     [[nodiscard]] bool has_inner_borders() {
-        const int64_t shift = alignment(), halo = *card().halo, size = round_up(kWide, shift);
-        const int64_t edge = edge_from(2 * halo + shift + size);
+        const int64_t shift = alignment(), begin = margin(), size = round_up(kWide, shift);
+        const int64_t edge = edge_from(2 * begin + size);
         const Extent extent{edge, edge};
         if (!trials_.accepts(extent)) return false;  // it may lack memory
-        const Rect part{halo + shift, halo + shift, {size, size}};
+        const Rect part{begin, begin, {size, size}};
         return trials_.difference_of_shifted(extent, part, shift, 0) > kVisible;
     }
 
@@ -217,7 +221,7 @@ class ReachSearch {
 
     /// Whether pixels along an edge of the window change what is farther from it than the halo.
     [[nodiscard]] bool wraps_around() {
-        const int64_t beyond = kLeastFrame + *card().halo + alignment();  // px from the edge
+        const int64_t beyond = kLeastFrame + margin();  // px from the edge
         if (beyond >= edge_) return false;
         const Range all{0, edge_}, first{0, kLeastFrame}, last{edge_ - kLeastFrame, edge_};
         const auto changes = [&](const Rect& strip, const Rect& far) {
