@@ -28,3 +28,7 @@ find_package(ONNX REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(libwebp REQUIRED IMPORTED_TARGET libwebp libwebpmux)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)
+# For sources that Highway compiles once for each instruction set: those between others that make a difference, and those
+# whose vectors have no fixed length, are left out.
+set(PATCHBENCH_INSTRUCTION_SETS
+    "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV)")

@@ -1,7 +1,6 @@
 // A sample of an image as a number in [0,1], and back: the only place that knows scale, rounding, clipping and what
 // becomes of NaN. Samples are uint8_t, uint16_t or float; floats stay as they are. CUDA kernels call these functions
-// too. They are always inlined: a copy that the linker shares could carry the AVX2 instructions of one file into
-// others.
+// too. They are always inlined.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "base/half.hpp"
 #include "base/text.hpp"
 #include "device/cuda/backend.hpp"
-#include "device/rows/kernels.hpp"
+#include "device/rows.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <tuple>
 
 namespace pb::device {
 namespace {
@@ -122,43 +123,38 @@ void prefetch(const std::byte* row, int64_t bytes) {
     for (int64_t offset = 0; offset < std::min(bytes, kMost); offset += kLine) __builtin_prefetch(row + offset);
 }
 
-[[noreturn]] void refuse_type(DType dtype) {
-    throw Error("samples of type " + std::string(name_of(dtype)) + " cannot be converted: only u8, u16 and f32");
+/// Calls `visit` with the loops for samples of `dtype` and a value of that type.
+template <class Visit>
+void with_row_kernels(DType dtype, const Visit& visit) {
+    static const AllRowKernels kernels = find_row_kernels();
+    switch (dtype) {
+        case DType::u8:
+            return visit(std::get<RowKernels<uint8_t>>(kernels), uint8_t{});
+        case DType::u16:
+            return visit(std::get<RowKernels<uint16_t>>(kernels), uint16_t{});
+        case DType::f32:
+            return visit(std::get<RowKernels<float>>(kernels), float{});
+        default:
+            throw Error("samples of type " + std::string(name_of(dtype)) +
+                        " cannot be converted: only u8, u16 and f32");
+    }
 }
 
 }  // namespace
 
 void convert_row_to_f32(const void* samples, DType dtype, int64_t count, int64_t channels, const Conversion& conversion,
                         float* network) {
-    const RowKernels& rows = row_kernels();
     const RowScale scale{conversion.gain, conversion.sigma.value_or(0.0F), conversion.sigma.has_value()};
-    switch (dtype) {
-        case DType::u8:
-            return rows.u8_to_f32(static_cast<const uint8_t*>(samples), count, channels, scale, network);
-        case DType::u16:
-            return rows.u16_to_f32(static_cast<const uint16_t*>(samples), count, channels, scale, network);
-        case DType::f32:
-            return rows.f32_to_f32(static_cast<const float*>(samples), count, channels, scale, network);
-        default:
-            refuse_type(dtype);
-    }
+    with_row_kernels(dtype, [&](const auto& rows, auto sample) {
+        rows.to_f32(static_cast<const decltype(sample)*>(samples), count, channels, scale, network);
+    });
 }
 
 void convert_row_from_f32(const float* network, int64_t count, int64_t channels, const Conversion& conversion,
                           DType dtype, void* samples) {
-    const RowKernels& rows = row_kernels();
-    const float inverse_gain = 1.0F / conversion.gain;
-    const int64_t values = count * channels;
-    switch (dtype) {
-        case DType::u8:
-            return rows.f32_to_u8(network, values, inverse_gain, static_cast<uint8_t*>(samples));
-        case DType::u16:
-            return rows.f32_to_u16(network, values, inverse_gain, static_cast<uint16_t*>(samples));
-        case DType::f32:
-            return rows.f32_from_f32(network, values, inverse_gain, static_cast<float*>(samples));
-        default:
-            refuse_type(dtype);
-    }
+    with_row_kernels(dtype, [&](const auto& rows, auto sample) {
+        rows.from_f32(network, count * channels, 1.0F / conversion.gain, static_cast<decltype(sample)*>(samples));
+    });
 }
 
 void convert_rows_to_f32(const PixelView& samples, const Conversion& conversion, float* network,

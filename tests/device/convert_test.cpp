@@ -1,8 +1,10 @@
-// The row functions against the definition in convert.hpp, and every table of loops against every other.
+// The row functions against the definition in convert.hpp, and the loops of each instruction set against plain ones.
 #include "device/convert.hpp"
 
 #include "base/half.hpp"
-#include "device/rows/kernels.hpp"
+#include "base/sample_value.hpp"
+#include "device/rows.hpp"
+#include "support/instruction_sets.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -15,6 +17,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <tuple>
 #include <vector>
 
 namespace pb::device {
@@ -131,50 +134,61 @@ TEST(Convert, SigmaFollowsEachPixelWithoutGain) {
         }
 }
 
-/// Both tables on `count` pixels of `channels`; the buffers end where the row ends, for the sanitizer to see.
-template <class Sample, class ToF32, class FromF32>
-void expect_same_tables(ToF32 to, FromF32 from, const std::vector<Sample>& samples, int64_t channels, bool extra) {
+/// The loops for `samples` of `channels`; the buffers end where the row ends, for the sanitizer to see.
+template <class Sample>
+void expect_definition(const std::vector<Sample>& samples, int64_t channels, bool extra) {
+    const auto rows = std::get<RowKernels<Sample>>(find_row_kernels());
     const int64_t count = static_cast<int64_t>(samples.size()) / channels;
     const RowScale scale{1.3F, 0.2F, extra};
-    std::vector<float> ours(count * (channels + (extra ? 1 : 0)));
-    std::vector<float> baseline(ours.size());
-    (row_kernels().*to)(samples.data(), count, channels, scale, ours.data());
-    (kBaselineRows.*to)(samples.data(), count, channels, scale, baseline.data());
-    ASSERT_TRUE(same_bits(ours, baseline)) << count << " pixels of " << channels;
-    std::vector<Sample> back(ours.size());
-    std::vector<Sample> baseline_back(ours.size());
-    const auto values = static_cast<int64_t>(ours.size());
-    (row_kernels().*from)(ours.data(), values, 0.9F, back.data());
-    (kBaselineRows.*from)(ours.data(), values, 0.9F, baseline_back.data());
-    ASSERT_EQ(back, baseline_back) << count << " pixels of " << channels;
+    std::vector<float> network, expected;
+    for (size_t i = 0; i < samples.size(); ++i) {
+        expected.push_back(to_unit(samples[i]) * scale.gain);
+        if (extra && (static_cast<int64_t>(i) + 1) % channels == 0) expected.push_back(scale.sigma);
+    }
+    network.resize(expected.size());
+    rows.to_f32(samples.data(), count, channels, scale, network.data());
+    ASSERT_TRUE(same_bits(network, expected)) << count << " pixels of " << channels;
+    std::vector<Sample> back(network.size()), expected_back;
+    for (const float value : network) expected_back.push_back(from_unit<Sample>(value * 0.9F));
+    rows.from_f32(network.data(), static_cast<int64_t>(network.size()), 0.9F, back.data());
+    ASSERT_EQ(back, expected_back) << count << " pixels of " << channels;
 }
 
-TEST(RowKernels, AllTablesGiveTheSameBits) {
-    std::mt19937 random(2);
-    std::uniform_real_distribution<float> uniform(-0.25F, 1.25F);
-    for (const int64_t channels : {1, 2, 3})
-        for (const bool extra : {false, true})
-            for (int64_t count = 0; count < 80; ++count) {
-                std::vector<uint8_t> bytes(count * channels);
-                std::vector<uint16_t> words(count * channels);
-                std::vector<float> floats(count * channels);
-                for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
-                for (auto& word : words) word = static_cast<uint16_t>(random());
-                for (auto& value : floats) value = uniform(random);
-                expect_same_tables(&RowKernels::u8_to_f32, &RowKernels::f32_to_u8, bytes, channels, extra);
-                expect_same_tables(&RowKernels::u16_to_f32, &RowKernels::f32_to_u16, words, channels, extra);
-                expect_same_tables(&RowKernels::f32_to_f32, &RowKernels::f32_from_f32, floats, channels, extra);
-            }
+TEST(RowKernels, AllInstructionSetsGiveTheSameBits) {
+    for (const int64_t target : test::targets()) {
+        SCOPED_TRACE(hwy::TargetName(target));
+        const test::OnTarget chosen(target);
+        std::mt19937 random(2);
+        std::uniform_real_distribution<float> uniform(-0.25F, 1.25F);
+        for (const int64_t channels : {1, 2, 3})
+            for (const bool extra : {false, true})
+                for (int64_t count = 0; count < 80; ++count) {
+                    std::vector<uint8_t> bytes(count * channels);
+                    std::vector<uint16_t> words(count * channels);
+                    std::vector<float> floats(count * channels);
+                    for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
+                    for (auto& word : words) word = static_cast<uint16_t>(random());
+                    for (auto& value : floats) value = uniform(random);
+                    expect_definition(bytes, channels, extra);
+                    expect_definition(words, channels, extra);
+                    expect_definition(floats, channels, extra);
+                }
+    }
 }
 
-TEST(RowKernels, AllTablesAgreeOnHardValues) {
-    const auto values = hard_values();
-    const auto count = static_cast<int64_t>(values.size());
-    std::vector<uint8_t> ours(values.size());
-    std::vector<uint8_t> baseline(values.size());
-    row_kernels().f32_to_u8(values.data(), count, 1.0F, ours.data());
-    kBaselineRows.f32_to_u8(values.data(), count, 1.0F, baseline.data());
-    EXPECT_EQ(ours, baseline);
+TEST(RowKernels, AllInstructionSetsAgreeOnAllSamplesAndHardValues) {
+    for (const int64_t target : test::targets()) {
+        SCOPED_TRACE(hwy::TargetName(target));
+        const test::OnTarget chosen(target);
+        expect_definition(all_values<uint8_t>(), 1, false);
+        expect_definition(all_values<uint16_t>(), 1, true);
+        const auto values = hard_values();
+        std::vector<uint8_t> bytes(values.size()), expected;
+        for (const float value : values) expected.push_back(from_unit<uint8_t>(value));
+        std::get<RowKernels<uint8_t>>(find_row_kernels())
+            .from_f32(values.data(), static_cast<int64_t>(values.size()), 1.0F, bytes.data());
+        EXPECT_EQ(bytes, expected);
+    }
 }
 
 TEST(ConvertRows, AWindowOutOfAnImageAndBackIsTheIdentity) {

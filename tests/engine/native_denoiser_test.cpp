@@ -4,6 +4,7 @@
 #include "network/receptive_field.hpp"
 #include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
+#include "support/instruction_sets.hpp"
 #include "support/standard_weights.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -11,7 +12,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +24,11 @@ namespace {
 
 using test::denoise;
 using test::input_shape;
+using test::OnTarget;
 using test::output_shape;
 using test::random_values;
 using test::relative_difference;
+using test::targets;
 using testing::HasSubstr;
 
 constexpr uint64_t kSeed = 7;
@@ -88,28 +90,6 @@ double largest_error(const EngineOptions& options, const network::Graph& graph) 
     constexpr double kOfFp32 = 3e-6, kOfLayerInBf16 = 3.9e-3;
     if (options.precision != Precision::bf16) return kOfFp32;
     return kOfFp32 + kOfLayerInBf16 * std::sqrt(static_cast<double>(winograd_layers(graph)));
-}
-
-/// Chooses the instruction set while it lives.
-class OnTarget {
-  public:
-    explicit OnTarget(int64_t target) { choose(target); }
-    ~OnTarget() { choose(0); }
-    OnTarget(const OnTarget&) = delete;
-
-  private:
-    static void choose(int64_t target) {
-        hwy::SetSupportedTargetsForTest(target);
-        hwy::GetChosenTarget().DeInit();
-    }
-};
-
-/// The instruction sets that kernels were compiled for and that this processor has.
-std::vector<int64_t> targets() {
-    std::vector<int64_t> found{HWY_STATIC_TARGET};
-    for (const int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3})
-        if ((hwy::SupportedTargets() & target) != 0) found.push_back(target);
-    return found;
 }
 
 /// Networks in which every kernel runs, with and without channels that fill vectors and panels.

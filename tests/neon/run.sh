@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tests/neon/run.sh FOLDER: the kernels of the engine native for NEON, compiled into FOLDER by a cross compiler and run by
-# QEMU, beside sums in double precision. Highway's choice at run time is left out: it takes the instruction set of the build.
+# tests/neon/run.sh FOLDER: the kernels of the engine native and the conversion of samples for NEON, compiled into FOLDER by a
+# cross compiler and run by QEMU, beside sums in double precision and the definition. Highway's choice at run time is left
+# out: it takes the instruction set of the build.
 set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../launch/common.sh"
@@ -13,8 +14,13 @@ done
 mkdir -p "$1"
 cd "$root"
 # Headers without code of this machine come after those of the other one.
-$compiler -std=c++20 -O2 -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror -static -DHWY_COMPILE_ONLY_STATIC \
-    -Iinclude -Isrc -idirafter "$(pkg-config --variable=includedir libhwy)" -ffunction-sections -Wl,--gc-sections \
-    src/engine/native/{kernels,pack,winograd_blocks}.cpp src/network/native_layout.cpp src/base/half.cpp \
+compile() {
+    $compiler -std=c++20 -O2 -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror -static \
+        -DHWY_COMPILE_ONLY_STATIC -Iinclude -Isrc -idirafter "$(pkg-config --variable=includedir libhwy)" \
+        -ffunction-sections -Wl,--gc-sections "$@"
+}
+compile src/engine/native/{kernels,pack,winograd_blocks}.cpp src/network/native_layout.cpp src/base/half.cpp \
     tests/neon/kernels_program.cpp -o "$1/kernels_program"
 $emulator "$1/kernels_program"
+compile -ffp-contract=off src/device/rows.cpp tests/neon/rows_program.cpp -o "$1/rows_program"
+$emulator "$1/rows_program"

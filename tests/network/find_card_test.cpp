@@ -470,6 +470,17 @@ TEST(FindCard, ExtentsThatAreComputedInAnotherWayAreExtended) {
     }
 }
 
+/// Only where extents are no whole blocks does its first row depend on them.
+TEST(FindCard, ANetworkWhoseBordersDependOnOtherExtentsHasImagesExtended) {
+    const FoundCard found = find([](const Window& in, int64_t, int64_t y, int64_t x) {
+        const bool is_other = in.shape.h % 8 != 0 && in.shape.h != in.shape.w && y == 0;
+        return 0.5 * in(0, y, x) + 0.5 * mean_of_padded(in, 0, 0, y, x) + (is_other ? 0.1 : 0.0);
+    });
+    EXPECT_EQ(found.card.halo, 0);
+    EXPECT_EQ(found.card.step, std::nullopt);
+    EXPECT_THAT(found.remarks, Contains(HasSubstr("images are extended")));
+}
+
 TEST(FindCard, NoiseLevelWithoutEffectIsSaid) {
     const NetworkCard with_sigma{.channels = 1, .sigma = SigmaInput::channel};
     const auto uses = [](const Window& in, int64_t, int64_t y, int64_t x) { return in(0, y, x) * (1 - in(1, y, x)); };

@@ -134,8 +134,7 @@ class ReachSearch {
     /// multiples of the alignment alone, images are extended.
     [[nodiscard]] bool borders_depend_on_extents() {
         const std::vector<int64_t> remainders = other_remainders(card());
-        if (!remainders.empty() && (extents_matter(remainders.front()) || extents_matter(remainders.back())))
-            extend_images(trials_);
+        if (!remainders.empty() && extents_matter(remainders.front())) extend_images(trials_);
         return extents_matter(0);
     }
 

@@ -1,5 +1,0 @@
-#include "device/rows/loops.hpp"
-
-namespace pb::device {
-const RowKernels kBaselineRows = kLoops;
-}  // namespace pb::device
