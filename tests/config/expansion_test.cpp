@@ -50,6 +50,8 @@ TEST_F(Sweep, WrongRangesSayTheirPlace) {
     EXPECT_THAT(refusal("patch: {from: 8, to: 16}\n"), names(":1:8: patch: ", "{from: 64"));
     EXPECT_THAT(refusal("patch: {from: 8, to: 16, step: 8, factor: 2}\n"), names(":1:8: patch: ", "{from: 64"));
     EXPECT_THAT(refusal("patch: {from: 16, to: 8, step: 8}\n"), names(":1:8: patch: ", "from 0"));
+    EXPECT_THAT(refusal("patch: {from: 8, to: 9223372036854775807, step: 9223372036854775807}\n"),
+                names(":1:8: patch: ", "ends at 9007199254740992 at most"));
     EXPECT_THAT(refusal("patch: {from: 8, to: 16, step: 0}\n"), names(":1:8: patch: ", "step "));
     EXPECT_THAT(refusal("batch: {from: 1, to: 16, factor: 1}\n"), names(":1:8: batch: ", "factor "));
     EXPECT_THAT(refusal("batch: {from: 0, to: 16, factor: 2}\n"), names(":1:8: batch: ", "from 1"));

@@ -122,6 +122,7 @@ TEST_F(YamlFile, OverridesReplaceAKeyEverywhere) {
 TEST_F(YamlFile, OverrideErrorsNameTheOption) {
     EXPECT_THAT(refusal("patch: 8\n", {"pathc=3"}), names("--set pathc=3: ", "'pathc'", "'patch'"));
     EXPECT_THAT(refusal("patch: 8\n", {"patch"}), names("--set patch: ", "key=value"));
+    EXPECT_THAT(refusal("patch: 8\n", {"=3"}), names("--set =3: ", "key=value"));
     EXPECT_THAT(refusal("patch: 8\n", {"patch=0"}), StartsWith("--set patch=0: patch = 0: "));
     EXPECT_THAT(refusal("patch: 8\n", {"patch=[8, "}), StartsWith("--set patch=[8, :1:"));
     EXPECT_THAT(refusal("patch: 8\n", {"patch=[]"}), names("--set patch=[]:", "patch: "));

@@ -308,6 +308,7 @@ TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
              [](auto& other) { other.point.device = DeviceKind::cuda; },
              [](auto& other) { other.point.settings.engine = EngineKind::timed; },
              [](auto& other) { other.point.settings.engine = EngineKind::python; },
+             [](auto& other) { other.point.settings.halo.kind = config::HaloSetting::Kind::exchanged; },
              [](auto& other) {
                  other.ranks[1].cpu_s = {0, 0, 0};
              },

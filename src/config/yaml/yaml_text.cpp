@@ -134,8 +134,8 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
         refuse("a range is {from: 64, to: 512, step: 64} or {from: 1, to: 16, factor: 2}");
     const int64_t from = numbers["from"], to = numbers["to"];
     const bool is_sum = numbers.contains("step");
-    if (from < (is_sum ? 0 : 1) || to < from || to > kMaxRangeEnd)
-        refuse("a range goes up, from " + std::string(is_sum ? "0" : "1") + " or more");
+    if (from < (is_sum ? 0 : 1) || to < from) refuse(fmt::format("a range goes up, from {} or more", is_sum ? 0 : 1));
+    if (to > kMaxRangeEnd) refuse(fmt::format("a range ends at {} at most", kMaxRangeEnd));
     if (is_sum ? numbers["step"] < 1 : numbers["factor"] < 2) refuse("step must be at least 1, factor at least 2");
     for (int64_t value = from; value <= to;) {
         count_value(range.Mark(), key);
