@@ -1,4 +1,5 @@
 // What else went on on the hosts while a point was timed, in words and as shares: functions of rank.hpp and point.hpp.
+#include "base/statistics.hpp"
 #include "base/text.hpp"
 #include "plan/slabs.hpp"
 #include "record/point.hpp"
@@ -12,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace pb::record {
 
@@ -89,28 +91,6 @@ std::string join_hosts(std::span<const RankTrace> ranks, const Describe& describ
     return all;
 }
 
-/// CPU time of a rank's process, and the time of its forward calls.
-struct CoreTime {
-    double own_s = 0, forward_s = 0;
-    [[nodiscard]] double share() const { return own_s / forward_s; }
-};
-
-/// Over all repetitions. Of six or more the one with the smallest share is left out: it does not change their median.
-CoreTime core_time_of(const RankTrace& rank) {
-    constexpr size_t kFewestToLeaveOut = 6;
-    CoreTime all;
-    std::optional<CoreTime> worst;
-    const size_t repetitions = std::min(rank.stage_s.size(), rank.cpu_s.size());
-    for (size_t i = 0; i < repetitions; ++i) {
-        const CoreTime time{rank.cpu_s[i], rank.stage_s[i][Stage::forward]};
-        all.own_s += time.own_s;
-        all.forward_s += time.forward_s;
-        if (time.forward_s > 0 && (!worst || time.share() < worst->share())) worst = time;
-    }
-    if (repetitions < kFewestToLeaveOut || !worst) return all;
-    return {all.own_s - worst->own_s, all.forward_s - worst->forward_s};
-}
-
 bool is_timed_by_processors(const PointTrace& trace) {
     return trace.point.device == DeviceKind::cpu && !plan::is_simulated(trace.point);
 }
@@ -130,13 +110,23 @@ std::optional<double> core_share_of(const PointTrace& trace) {
     constexpr double kLeastSeconds = 1;
     const bool may_compute_elsewhere = trace.point.settings.engine == EngineKind::python;
     if (!is_timed_by_processors(trace) || plan::is_exchanged(trace.point) || may_compute_elsewhere) return std::nullopt;
-    std::optional<double> least;
+    // A rank that waits for another spins: in a sum that would make up for a core that it lacked in other repetitions.
+    std::vector<double> least_shares(trace.wall_s.size(), 1);
+    bool is_known = false;
     for (const RankTrace& rank : trace.ranks) {
-        const CoreTime time = core_time_of(rank);
-        if (time.forward_s < kLeastSeconds || time.own_s <= 0) continue;
-        least = std::min(least.value_or(time.share()), time.share());
+        const size_t repetitions = std::min({least_shares.size(), rank.stage_s.size(), rank.cpu_s.size()});
+        double forward_s = 0, own_s = 0;
+        for (size_t i = 0; i < repetitions; ++i) {
+            forward_s += rank.stage_s[i][Stage::forward];
+            own_s += rank.cpu_s[i];
+        }
+        if (forward_s < kLeastSeconds || own_s <= 0) continue;
+        is_known = true;
+        for (size_t i = 0; i < repetitions; ++i)
+            if (const double call_s = rank.stage_s[i][Stage::forward]; call_s > 0)
+                least_shares[i] = std::min(least_shares[i], rank.cpu_s[i] / call_s);
     }
-    return least;
+    return is_known ? std::optional(median(least_shares)) : std::nullopt;
 }
 
 double crowding_of(const PointTrace& trace) {

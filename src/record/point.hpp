@@ -180,11 +180,10 @@ struct PointTrace {
 /// devices.
 [[nodiscard]] double crowding_of(const PointTrace& trace);
 
-/// CPU time of a rank's process by the time of its forward calls, over all repetitions (of six or more, all but the
-/// worst, since a single one does not change their median); the least over ranks. Below 1 it waited for a core: a limit
-/// of its container, cores that ranks share, other work. None where no CPU computes, where ranks wait for rows of
-/// others in these calls or an adapter of the user may compute elsewhere, in less than a second, and where a time is
-/// not known.
+/// CPU time of a rank's process by the time of its forward calls: of each repetition the least over ranks, 1 at most,
+/// and of these the median, since the figures are medians. Below 1 a rank waited for a core: a limit of its container,
+/// cores that ranks share, other work. None where no CPU computes, where ranks wait for rows of others in these calls
+/// or an adapter of the user may compute elsewhere, in less than a second, and where a time is not known.
 [[nodiscard]] std::optional<double> core_share_of(const PointTrace& trace);
 
 /// Processed pixels by their arithmetic.

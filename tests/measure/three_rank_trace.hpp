@@ -25,7 +25,7 @@ inline std::vector<double> wall_of_rank(int rank) {
 }
 
 /// Ranks have calls of 0.4, 0.5 and 0.6 s; 2, 2 and 1 batches; 8, 8 and 4 patches; 100, 300 and 200 MiB allocated.
-/// Stages take 1.5 times as long in the last repetition. Processes use the CPU for 0.5, 0.6 and 0.8 of the time.
+/// Stages take 1.5 times as long in the last repetition. Processes use the CPU for 0.8, 0.9 and 0.95 of the time.
 inline record::RankTrace traced_rank(int rank) {
     record::RankTrace trace;
     trace.rank = rank;
@@ -39,7 +39,7 @@ inline record::RankTrace traced_rank(int rank) {
         stages[static_cast<size_t>(record::Stage::gather)] = factor * 0.01 * (rank + 1);
         stages[static_cast<size_t>(record::Stage::forward)] = factor * (0.8 + 0.1 * rank);
         trace.stage_s.push_back(stages);
-        constexpr std::array kBusy{0.5, 0.6, 0.8};
+        constexpr std::array kBusy{0.8, 0.9, 0.95};
         trace.cpu_s.push_back(trace.wall_s[i] * kBusy.at(static_cast<size_t>(rank)));
     }
     const double call_s = 0.4 + 0.1 * rank;

@@ -212,7 +212,7 @@ TEST(Github, IsOneFileForEachDirection) {
 TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
     const Parsed benchmarks = exported("gbench", {results_of({three_rank_trace()})})["benchmarks"];
     ASSERT_EQ(benchmarks.size(), kTraceRepetitions + 1);
-    const double cpu_s = 0.5 * 2.3 + 0.6 * 1.3 + 0.8 * 1.3;
+    const double cpu_s = 0.8 * 2.3 + 0.9 * 1.3 + 0.95 * 1.3;
     EXPECT_EQ(benchmarks[0]["name"], kLabel);
     EXPECT_EQ(benchmarks[0]["run_type"], "iteration");
     EXPECT_NEAR(benchmarks[0]["real_time"], 2.3e6, 1);
