@@ -63,7 +63,6 @@ ExitCode end_check(const comm::Communicator& world, const doctor::Findings& all,
 
 ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const comm::Communicator& world = session.world;
-    session.watch(config::StudySettings{}.watchdog_s);
     const config::DeviceChoice device = arguments.settings.device;
     const plan::Topology topology =
         run::gather_topology(world, {device, config::SharingRule::allow});  // sharing becomes a finding

@@ -5,6 +5,7 @@
 #include "comm/collective_step.hpp"
 #include "comm/interruption.hpp"
 #include "comm/launcher.hpp"
+#include "config/settings.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
@@ -67,6 +68,7 @@ ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(Ran
     const comm::Communicator& world = session.world();
     int code = static_cast<int>(ExitCode::failed);
     try {
+        watchdog.emplace(world, config::StudySettings{}.watchdog_s);
         run::together(world, [&] { run::check_launcher(world); });
         RankSession ranks{world, watchdog};
         return body(ranks);

@@ -11,13 +11,13 @@
 
 namespace pb::app {
 
-/// Gives the body its ranks, and a watchdog that starts when the body knows the time-out. The watchdog outlives the end
-/// of MPI, so it also stops ranks that wait there for a rank that is gone.
+/// Gives the body its ranks, which a watchdog watches with the default time-out. It outlives the end of MPI, so it also
+/// stops ranks that wait there for a rank that is gone.
 struct RankSession {
     const comm::Communicator& world;
     std::optional<comm::Watchdog>& watchdog;
 
-    /// Collective; call it once.
+    /// Watches with another time-out from now on. Collective.
     void watch(double timeout_s) { watchdog.emplace(world, timeout_s); }
 };
 

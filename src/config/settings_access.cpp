@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <filesystem>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -221,6 +222,36 @@ SettingHelp help_by_key(const PointSettings& settings, std::string_view key) {
         all, [&](const SettingHelp& help) { return help.group != SettingGroup::study && help.key == key; });
     if (found == all.end()) throw UsageError(unknown_key(key));
     return *found;
+}
+
+namespace {
+
+/// A visitor of tables.
+struct AddLine {
+    std::vector<std::string>& lines;
+
+    template <class T>
+    void operator()(const FieldName& field, const T& value) const {
+        std::string text = format_setting(value);
+        if constexpr (std::same_as<T, std::string> || std::same_as<T, NetworkSetting>)
+            text = std::filesystem::path(text).filename().string();
+        lines.push_back(fmt::format("{} = {}", field.key, text));
+    }
+};
+
+}  // namespace
+
+std::vector<std::string> setting_lines(const PointSettings& point) {
+    std::vector<std::string> lines;
+    work_fields(point, AddLine{lines});
+    protocol_fields(point.protocol, AddLine{lines});
+    return lines;
+}
+
+std::vector<std::string> setting_lines(const StudySettings& study) {
+    std::vector<std::string> lines;
+    study_fields(study, AddLine{lines});
+    return lines;
 }
 
 std::vector<SettingHelp> all_settings(const PointSettings& point, const StudySettings& study) {

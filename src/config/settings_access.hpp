@@ -50,6 +50,11 @@ struct SettingHelp {
 /// Every setting with the value that it has in `point` or `study`, in the order of the tables in settings.hpp.
 [[nodiscard]] std::vector<SettingHelp> all_settings(const PointSettings& point = {}, const StudySettings& study = {});
 
+/// "key = value" of every setting, in the order of the tables in settings.hpp. Of files the name alone: each host may
+/// have them in another folder.
+[[nodiscard]] std::vector<std::string> setting_lines(const PointSettings& point);
+[[nodiscard]] std::vector<std::string> setting_lines(const StudySettings& study);
+
 /// Range checks of every setting, for settings that were not made by `set_by_key`. Throws UsageError as above.
 void validate(const PointSettings& settings);
 void validate(const StudySettings& settings);

@@ -5,11 +5,17 @@
 #include "base/user_paths.hpp"
 #include "comm/collective_step.hpp"
 #include "comm/rows/border_channel.hpp"
+#include "config/settings_access.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
+#include <span>
+#include <sstream>
+#include <utility>
 
 namespace pb::run {
 
@@ -105,6 +111,36 @@ void agree_on(const comm::Communicator& communicator, const Attempt& mine) {
 
 void together(const comm::Communicator& communicator, const std::function<void()>& step) {
     agree_on(communicator, attempt(step));
+}
+
+void require_same_settings(const comm::Communicator& communicator, const config::StudySettings& study,
+                           const std::vector<config::PointSettings>& points, std::vector<std::string> others) {
+    constexpr size_t kDigits = 16;
+    for (std::string& line : config::setting_lines(study)) others.push_back(std::move(line));
+    others.push_back(counted(std::ssize(points), "point"));
+    const auto lines_of = [&](size_t i) {
+        std::vector<std::string> lines = i == 0 ? others : config::setting_lines(points[i - 1]);
+        std::erase_if(lines, [](const std::string& line) { return line.starts_with("memory_limit_mib ="); });
+        return fmt::format("{}\n", fmt::join(lines, "\n"));
+    };
+    std::string digests;
+    for (size_t i = 0; i <= points.size(); ++i) {
+        const std::string lines = lines_of(i);
+        digests += sha256_of(std::as_bytes(std::span(lines))).substr(0, kDigits);
+    }
+    const std::string roots = communicator.broadcast(digests);
+    const auto differs_at = std::ranges::mismatch(digests, roots).in1 - digests.begin();
+    const double first = communicator.min(digests == roots ? HUGE_VAL : static_cast<double>(differs_at));
+    if (std::isinf(first)) return;
+    const std::string mine = lines_of(static_cast<size_t>(first) / kDigits);
+    std::istringstream my_lines(mine), root_lines(communicator.broadcast(mine));
+    std::optional<std::string> other;
+    for (std::string told, root; !other && std::getline(my_lines, told) && std::getline(root_lines, root);)
+        if (told != root)
+            other = fmt::format(
+                "was told {}, but rank 0 was told {}: all ranks must have the same options and read the same study",
+                told, root);
+    if (const auto all = communicator.agree(other)) throw AgreedError(*all, ExitCode::usage);
 }
 
 void require_same_files(const comm::Communicator& communicator, const std::string& found,

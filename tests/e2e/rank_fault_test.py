@@ -92,6 +92,24 @@ class RankFaults(faulty.FaultyTest):
                     outcome = self.launch(*(['env', '-C', str(folder), program.PROGRAM, *words] for folder in folders))
                     self.assert_ended(outcome, 2, rf'rank 1@\S+: found input\.png(:| of) {said}.*same files')
 
+    def test_other_settings_on_one_rank(self):
+        """A study that is an old copy on a node, a launcher that passes on other options: the figures would be of no
+        settings, and ranks that do not take part in the same steps wait for each other for ever."""
+        image = self.write('input.png', program.png(64, 64))
+        study = ['run', str(self.study), '--out', str(self.out)]
+        denoise = ['denoise', image, str(self.folder / 'out.png'), '--weights', 'seed:1', '--allow-untrained']
+        tune = ['tune', image, '--output', str(self.folder / 'tuned.yaml')]
+        for words, other, said in ((study, ['--set', 'patch=16'], 'patch = 16, but rank 0 was told patch = 32'),
+                                   (study, ['--set', 'verify.mode=off'], 'verify.mode = off, but .* verify.mode = probes'),
+                                   (study, ['--set', 'batch=[1, 2]'], r'\d points, but rank 0 was told \d points'),
+                                   (study, ['--set', 'metrics.reduction=mpi'], 'metrics.reduction = mpi'),
+                                   (denoise, ['--sigma', '0.2'], '--sigma 0.2, but rank 0 was told --sigma auto'),
+                                   (denoise, ['--patch', '32'], 'patch = 32, but'),
+                                   (tune, ['--threads', '1'], 'threads = 1, but rank 0 was told threads = auto')):
+            with self.subTest(words=words[0], other=other):
+                outcome = self.launch([program.PROGRAM, *words], [program.PROGRAM, *words, *other])
+                self.assert_ended(outcome, 2, rf'rank 1@\S+: was told {said}.*same study')
+
     def test_other_weights_or_images_of_ranks_that_work_apart(self):
         """A folder of images, each of which is one rank's: no check of one image compares ranks."""
         weights = (program.REPOSITORY / 'models/drunet_small_color.safetensors').read_bytes()

@@ -151,8 +151,10 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
         (void)sigma_from(arguments);
         (void)parse_pages(arguments.pages);
     });
+    run::require_same_settings(
+        world, {}, {settings},
+        {"--sigma " + arguments.sigma, "--bands " + arguments.bands, "--pages " + arguments.pages});
     DenoiseJobs found = list_jobs(world, paths_from(arguments));
-    session.watch(config::StudySettings{}.watchdog_s);
     const size_t num_named = found.jobs.size();
     const std::string kept = arguments.no_clobber ? keep_existing(world, found.jobs) : "";
     if (world.is_root()) print_folded(stdout, kept);

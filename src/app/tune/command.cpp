@@ -165,9 +165,9 @@ ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     run::require_same_software(world, run::Software::with_torch);
     TuneTask task;
     run::together(world, [&] { task = task_of(arguments); });
+    run::require_same_settings(world, {}, {task.settings});
     if (!arguments.names_network) take_network_of_weights(world, task.settings);
     settle_network(task.settings, world);
-    session.watch(config::StudySettings{}.watchdog_s);
     const plan::Topology topology = run::gather_topology(world, {task.settings.device, config::SharingRule::error});
     const TuneResult result = search(task, world, topology);
     ExitCode code = ExitCode::ok;
