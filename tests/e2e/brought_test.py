@@ -297,6 +297,16 @@ class BroughtTest(program.ProgramTest):
         self.assertEqual(point['status'], 'failed', result.stdout)
         self.assertIn('model.py: was replaced while this point ran', point['reason'])
 
+    def test_an_image_that_is_written_to_while_it_is_read_is_not_saved(self):
+        image, out = Path(self.write('in.png', program.png(64, 64))), self.folder / 'out.png'
+        model = self.write('model.py', (self.networks / 'dilated.py').read_text() + f'\nimport os\nos.utime({str(image)!r})\n')
+        self.write('model.py.card.yaml', 'channels: 3\nradius: 6\nhalo: 6\n')
+        result = program.run('denoise', image, out, '--network', model, '--trust-model', '--device', 'cpu', '--sigma', '0.1',
+                             timeout=300)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertIn('in.png: changed while it was read; run again', result.stdout + result.stderr)
+        self.assertFalse(out.exists())
+
     def test_all_ranks_draw_the_same_weights(self):
         model = self.write('drawn.py', 'import random, numpy, torch\n\n\ndef make_network():\n'
                            '    network = torch.nn.Conv2d(3, 3, 3, padding=1)\n'

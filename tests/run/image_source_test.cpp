@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 
 namespace pb::run {
 namespace {
@@ -51,6 +53,19 @@ TEST_F(CroppedFile, IsItsCentreInBothDirections) {
             EXPECT_EQ(std::to_integer<uint8_t>(stored.view().row(row)[column]), there);
             EXPECT_FLOAT_EQ(reinterpret_cast<const float*>(unit.view().row(row))[column], there / 255.0F);
         }
+}
+
+TEST_F(CroppedFile, ThatIsWrittenToIsNotReadAsOne) {
+    const ImageSource source(settings());
+    EXPECT_NO_THROW(source.require_unchanged());
+    const std::filesystem::path file = settings().path;
+    write_whole(file, std::string(kRows * kColumns, 'x'));  // of that name: the open one is read on
+    EXPECT_NO_THROW(source.require_unchanged());
+    const ImageSource other(settings());
+    std::fstream(file, std::ios::in | std::ios::out) << "written over";
+    std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
+    EXPECT_THROW(other.require_unchanged(), Error);
+    EXPECT_NO_THROW(ImageSource({.height = 8, .width = 8}).require_unchanged()) << "a scene";
 }
 
 /// Raw samples that are written for a test.

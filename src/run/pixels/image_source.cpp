@@ -145,6 +145,15 @@ int64_t ImageSource::blank_gaps(const Rect& part, std::initializer_list<image::I
     return std::ranges::count(is_gap, true);
 }
 
+void ImageSource::require_unchanged() const {
+    const std::string now = file_version(settings_.path);
+    const auto place_of = [](const std::string& version) {
+        return version.substr(0, version.find(' ', version.find(' ') + 1));
+    };
+    if (now == version_ || place_of(now) != place_of(version_)) return;
+    throw Error(fmt::format("{}: changed while it was read; run again when it is complete", settings_.path));
+}
+
 std::string describe_source(const std::string& path, const plan::SourceFacts& facts) {
     const std::string name = without_controls(std::filesystem::path(path).filename());
     return fmt::format("{}: {} rows, {} columns, {} channels of {}", name, facts.extent.h, facts.extent.w,

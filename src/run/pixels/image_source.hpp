@@ -66,6 +66,9 @@ class ImageSource {
     [[nodiscard]] image::ImageFile* file();  // null for a scene
     /// The version of the file when it was opened (file_version); empty for a scene.
     [[nodiscard]] const std::string& version() const { return version_; }
+    /// Throws Error when the file was written to since it was opened: what was read may be a mixture. One that was
+    /// replaced is read as it was.
+    void require_unchanged() const;
 
   private:
     [[nodiscard]] bool has_gaps() const;

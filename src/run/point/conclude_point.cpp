@@ -110,6 +110,7 @@ void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& so
     const RankShare& share = *point.share;
     engine::empty_allocator_cache(team.place.device);
     if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
+    together(team.ranks, [&] { source.require_unchanged(); });
     const bool wanted = trace.point.settings.protocol.verify != config::VerifyMode::off;
     if (plan::is_simulated(trace.point)) {
         if (wanted) trace.verification = verify_passed_through(trace, team, share, source);
