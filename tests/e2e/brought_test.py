@@ -297,6 +297,18 @@ class BroughtTest(program.ProgramTest):
         self.assertEqual(point['status'], 'failed', result.stdout)
         self.assertIn('model.py: was replaced while this point ran', point['reason'])
 
+    def test_the_default_patch_is_one_that_the_network_takes(self):
+        model = self.write('blocks.py', 'import torch\n\n\nclass Blocks(torch.nn.Module):\n    def forward(self, x):\n'
+                           '        mean = torch.nn.functional.avg_pool2d(x, 6)\n'
+                           '        return 0.5 * x + 0.5 * mean.repeat_interleave(6, 2).repeat_interleave(6, 3)\n\n\n'
+                           'def make_network():\n    return Blocks()\n')
+        self.write('blocks.py.card.yaml', 'channels: 3\nalignment: 6\nradius: 5\nhalo: 0\n')
+        image = self.write('in.png', program.png(300, 40))
+        for options, code in (((), 0), (('--patch', '256'), 2)):
+            result = program.run('denoise', image, self.folder / 'out.png', '--network', model, '--trust-model', '--device', 'cpu',
+                                 '--sigma', '0.1', *options, timeout=300)
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+
     def test_an_image_that_is_written_to_while_it_is_read_is_not_saved(self):
         image, out = Path(self.write('in.png', program.png(64, 64))), self.folder / 'out.png'
         model = self.write('model.py', (self.networks / 'dilated.py').read_text() + f'\nimport os\nos.utime({str(image)!r})\n')

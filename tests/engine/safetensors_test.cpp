@@ -75,6 +75,7 @@ TEST(Safetensors, WidenEveryElementType) {
     EXPECT_EQ(tensors.at("h").values, (std::vector<float>{1.0f, 0x1p-24f, -65504.0f, INFINITY}));
     EXPECT_EQ(tensors.at("b").values[0], -1.5f);
     EXPECT_EQ(tensors.at("c").values[0], -3.0f);
+    EXPECT_FALSE(tensors.at("b").is_integer);
 }
 
 TEST(Safetensors, WidenOtherIntegers) {
@@ -89,6 +90,7 @@ TEST(Safetensors, WidenOtherIntegers) {
     EXPECT_EQ(tensors.at("s").values, (std::vector<float>{-2, 258}));
     EXPECT_EQ(tensors.at("u").values, (std::vector<float>{255, 1}));
     EXPECT_EQ(tensors.at("t").values, (std::vector<float>{1, 0}));
+    for (const auto& [key, tensor] : tensors) EXPECT_TRUE(tensor.is_integer) << key;
 }
 
 TEST(Safetensors, WithLyingSizesAreErrorsThatNameTheTensor) {

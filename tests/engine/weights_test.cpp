@@ -197,6 +197,17 @@ TEST(Recognise, NamesTheOneTensorThatIsMissing) {
     }
 }
 
+/// As of a file that was quantised, whose scales are somewhere else.
+TEST(Recognise, RefusesIntegersAsWeights) {
+    StateDict tensors = test::to_state_dict(make_seeded_weights(network::UnetShape{.widths = {8, 20, 24}}, 1));
+    for (auto& [key, tensor] : tensors) tensor.is_integer = key.ends_with("num_batches_tracked");
+    EXPECT_NO_THROW((void)recognise_weights(tensors, "small.pth"));
+    auto& [key, tensor] = *tensors.begin();
+    tensor.is_integer = true;
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }),
+                AllOf(HasSubstr("'" + key + "'"), HasSubstr("integers"), HasSubstr("export floats")));
+}
+
 TEST(Recognise, TakesTheDepthFromTheKeys) {
     Weights shorter = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, 2);
     shorter.shape = network::DncnnShape{.channels = 1, .depth = 17};

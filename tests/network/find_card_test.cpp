@@ -256,7 +256,7 @@ TEST(FindCard, WindowsInside) {
 
 /// One that cuts its window into tiles: it sees nothing of the next one. A multiple of no period that is tried.
 TEST(FindCard, TilesOfItsOwnAreSeen) {
-    for (const int64_t tile : {100, 200}) {
+    for (const int64_t tile : {100, 200, 300, 640}) {
         const FoundCard found = find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
             return 0.5 * in(c, y, x) + (x % tile == 0 ? 0 : 0.5 * in(c, y, x - 1));
         });

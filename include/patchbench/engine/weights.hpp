@@ -19,6 +19,7 @@ namespace pb::engine {
 struct NamedTensor {
     std::vector<int64_t> shape;
     std::vector<float> values;
+    bool is_integer = false;  ///< whether the file holds integers or booleans
 };
 
 using StateDict = std::map<std::string, NamedTensor>;

@@ -28,6 +28,7 @@ struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     config::PointSettings settings = denoise_defaults();
     bool names_network = false;  // otherwise a weights file decides
+    bool names_patch = false;    // otherwise the default is rounded up to what the network takes
     std::string clean;           // file or folder; empty: none
     std::string config;          // file whose settings hold where no option is given; empty: none
     std::string sigma = "auto", bands = "auto";

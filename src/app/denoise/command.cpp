@@ -161,6 +161,8 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     settle_networks({&arguments.settings}, arguments.trusts_model, world);
+    if (const auto& card = arguments.settings.network.card; card && !arguments.names_patch)
+        arguments.settings.patch = round_up(arguments.settings.patch, card->alignment);
     if (found.jobs.size() > 1) require_same_inputs(world, arguments.settings, found.jobs);
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
@@ -183,6 +185,7 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
     add_denoise_options(*command, *arguments);
     command->callback([&chosen, arguments, command] {
         arguments->names_network = command->count("--network") > 0;
+        arguments->names_patch = command->count("--patch") > 0 || !arguments->config.empty();
         if (!arguments->config.empty()) take_config(*command, *arguments);
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_denoise(*arguments, session); });

@@ -63,6 +63,8 @@ class ByteReader {
 enum class ElementType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
 
 [[nodiscard]] size_t size_of(ElementType type);
+/// Booleans, too.
+[[nodiscard]] constexpr bool is_integer(ElementType type) { return type >= ElementType::i64; }
 
 /// `F32`, `BF16`, `I64`, ... as in a safetensors header.
 [[nodiscard]] std::optional<ElementType> find_safetensors_type(std::string_view name);

@@ -90,11 +90,12 @@ class TensorReader {
         if (elements == 0) return {tensor.shape, {}};
         const Bytes bytes = storage_bytes(key, storage);
         spend(key, tensor_bytes_, static_cast<uint64_t>(elements) * element_bytes);
-        if (is_dense(tensor))
-            return {tensor.shape, to_floats(bytes.subspan(static_cast<size_t>(tensor.offset) * element_bytes,
-                                                          static_cast<size_t>(elements) * element_bytes),
-                                            storage.type)};
-        return {tensor.shape, gather(tensor, bytes, storage.type, elements)};
+        std::vector<float> values = is_dense(tensor)
+                                        ? to_floats(bytes.subspan(static_cast<size_t>(tensor.offset) * element_bytes,
+                                                                  static_cast<size_t>(elements) * element_bytes),
+                                                    storage.type)
+                                        : gather(tensor, bytes, storage.type, elements);
+        return {tensor.shape, std::move(values), is_integer(storage.type)};
     }
 
     [[noreturn]] void fail(std::string_view key, const std::string& reason) const {

@@ -151,7 +151,8 @@ Checkpoint read_safetensors(Bytes file, const std::string& name) {
     Checkpoint checkpoint{.metadata = header.metadata()};
     for (Entry& entry : entries)
         checkpoint.tensors[entry.key] = {std::move(entry.shape),
-                                         to_floats(data.subspan(entry.begin, entry.end - entry.begin), entry.type)};
+                                         to_floats(data.subspan(entry.begin, entry.end - entry.begin), entry.type),
+                                         is_integer(entry.type)};
     return checkpoint;
 }
 

@@ -75,7 +75,8 @@ class GraphReader {
 
     void read_convolution(OnnxNode& node, network::OperationKind kind) {
         const std::string& name = node.input(1);
-        const auto& [shape, values] = tensors_.find(name);
+        const std::vector<int64_t>& shape = tensors_.find(name).shape;
+        const std::vector<float>& values = tensors_.find(name).values;
         node.demand(shape.size() == 4 && shape[2] == shape[3], "its weights are no square kernels");
         node.demand(!values.empty(), "its weights are empty");
         const bool transposed = kind == network::OperationKind::transposed_convolution;

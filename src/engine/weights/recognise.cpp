@@ -64,6 +64,9 @@ void check_values(const StateDict& tensors, const std::string& source) {
     for (const auto& [key, tensor] : tensors) {
         require(checked_elements(tensor.shape) == static_cast<int64_t>(tensor.values.size()),
                 source + ", tensor " + shown(key) + ": its shape is not that of its values");
+        if (tensor.is_integer)
+            throw UsageError(source + ", tensor " + shown(key) +
+                             ": integers, as quantised weights are, whose scales are not known; export floats");
         for (size_t i = 0; i < tensor.values.size(); ++i)
             if (!std::isfinite(tensor.values[i]))
                 throw UsageError(

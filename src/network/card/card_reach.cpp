@@ -15,9 +15,6 @@ namespace pb::network {
 namespace {
 
 constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
-constexpr int64_t kLeastFrame = 8;   // px: what is changed at the border of a window
-constexpr int64_t kWide = 256;       // px: a part of an output that shows borders of tiles of that size
-constexpr int64_t kFarthest = 1000;  // px: what a square window of the largest edge does not show
 constexpr double kVisibleInFlat = 1e-3;
 
 class ReachSearch {
@@ -27,7 +24,7 @@ class ReachSearch {
     /// Returns why the network is unbounded; nothing where it is bounded.
     std::optional<std::string> run() {
         if (!find_bounded_window(0)) {
-            estimate_period(trials_, edge_from(kReachEdges.front()));
+            estimate_period(trials_, trials_.edge_from(base_, kReachEdges.front()));
             return "any pixel of a window can change its middle: global statistics or attention";
         }
         if (!find_period(trials_, edge_))
@@ -45,17 +42,7 @@ class ReachSearch {
         find_boxes();
         card().halo = std::max(*halo, halo_of_boxes_);
         widen_halo();
-        if (wraps_around())
-            throw UsageError(
-                "what lies along one edge of a window changes the opposite edge, as circular padding and Fourier "
-                "transforms do: windows cannot give what the whole image gives; pad the input inside the network");
-        if (has_inner_borders())
-            return fmt::format(
-                "its output depends on where a pixel lies in windows of more than {} px, as that of a network which "
-                "cuts them into tiles of its own",
-                kWide);
-        if (borders_depend_on_extents())
-            return "what it gives along the edges of a window depends on the window's extents";
+        if (const auto reason = find_border_effects(trials_, base_, edge_)) return reason;
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
     }
@@ -67,10 +54,6 @@ class ReachSearch {
     [[nodiscard]] NetworkCard& card() const { return trials_.found.card; }
     [[nodiscard]] int64_t alignment() const { return card().alignment; }
 
-    /// Pixels from a border of a window at which it does not show: half as many again as the halo, since what lies
-    /// along a border can count more than other pixels do.
-    [[nodiscard]] int64_t margin() const { return round_up(*card().halo * 3 / 2, alignment()) + alignment(); }
-
     [[nodiscard]] int64_t core_size() const { return round_up(kCore, alignment()); }
 
     /// The middle of the window: a core of several pixels. One pixel of a network that is not smooth, as a median, does
@@ -80,10 +63,6 @@ class ReachSearch {
         const int64_t begin = (edge_ - size) / 2 / alignment() * alignment();
         return {begin, begin + size};
     }
-
-    /// The edge of windows that are accepted, at least `least`: a multiple of the alignment, as other extents may be
-    /// computed in another way.
-    [[nodiscard]] int64_t edge_from(int64_t least) const { return round_up(std::max(least, base_), alignment()); }
 
     void set_edge(int64_t edge) {
         edge_ = edge;
@@ -129,48 +108,10 @@ class ReachSearch {
         if (edge_ != edge) set_edge(edge);
     }
 
-    /// Whether windows that are longer along one axis give other pixels where they do not see the ends that differ, as
-    /// those of a network that puts its window into the middle of a larger one. Where that is so of extents that are no
-    /// multiples of the alignment alone, images are extended.
-    [[nodiscard]] bool borders_depend_on_extents() {
-        const std::vector<int64_t> remainders = other_remainders(card());
-        if (!remainders.empty() && extents_matter(remainders.front())) extend_images(trials_);
-        return extents_matter(0);
-    }
-
-    [[nodiscard]] bool extents_matter(int64_t remainder) {
-        const int64_t edge = edge_ + remainder, more = alignment(), unseen = margin();
-        if (unseen >= edge) return false;
-        const Range all{0, edge}, first{0, edge - unseen}, last{unseen, edge};
-        const TrialWindow square{.extent = {edge, edge}};
-        const std::vector<float> plain = trials_.run(noise_window(card(), square), square.extent);
-        const auto differs = [&](const TrialWindow& longer, const Rect& same) {
-            const Rect moved{same.row - longer.row, same.column - longer.column, same.extent};
-            return trials_.difference(trials_.part(plain, square.extent, same), trials_.part_for(longer, moved)) >
-                   kVisible;
-        };
-        const Extent taller{edge + more, edge}, wider{edge, edge + more};
-        return differs({.extent = taller}, rect_of(first, all)) ||
-               differs({.extent = taller, .row = -more}, rect_of(last, all)) ||
-               differs({.extent = wider}, rect_of(all, first)) ||
-               differs({.extent = wider, .column = -more}, rect_of(all, last));
-    }
-
-    /// Whether windows that begin an alignment later give other pixels in a wide part, which sees nothing of their
-    /// ends.
-    [[nodiscard]] bool has_inner_borders() {
-        const int64_t shift = alignment(), begin = margin(), size = round_up(kWide, shift);
-        const int64_t edge = edge_from(2 * begin + size);
-        const Extent extent{edge, edge};
-        if (!trials_.accepts(extent)) return false;  // it may lack memory
-        const Rect part{begin, begin, {size, size}};
-        return trials_.difference_of_shifted(extent, part, shift, 0) > kVisible;
-    }
-
     /// A window of more than `smaller` px whose frame does not change its middle.
     bool find_bounded_window(int64_t smaller) {
         for (const int64_t least : kReachEdges) {
-            const int64_t edge = edge_from(least);
+            const int64_t edge = trials_.edge_from(base_, least);
             if (edge <= smaller) continue;
             if (least > kReachEdges.front() && !trials_.accepts({edge, edge})) return false;  // it may lack memory
             set_edge(edge);
@@ -180,7 +121,7 @@ class ReachSearch {
     }
 
     /// Makes room for a core of the alignment that is known now.
-    void widen() { set_edge(edge_from(edge_ + 2 * alignment())); }
+    void widen() { set_edge(trials_.edge_from(base_, edge_ + 2 * alignment())); }
 
     /// The least distance above `with_effect`, up to `without`, beyond which pixels have no effect.
     template <class HasEffect>
@@ -196,8 +137,7 @@ class ReachSearch {
     /// with far holes looks bounded in a square window whose edge is within a hole. Networks fill gaps, or average more
     /// where nothing varies: in strips that are flat, where rounding shows more than in noise.
     [[nodiscard]] bool sees_beyond(int64_t halo) {
-        const int64_t width = edge_from(0), length = edge_from(2 * kFarthest);
-        return std::ranges::any_of(std::array{Extent{width, length}, Extent{length, width}}, [&](Extent extent) {
+        return std::ranges::any_of(trials_.long_strips(base_), [&](Extent extent) {
             return trials_.accepts(extent) &&
                    (influence_beyond(halo, {.extent = extent}) > kVisible ||
                     influence_beyond(halo, {.extent = extent, .is_flat = true}) > kVisibleInFlat);
@@ -216,25 +156,6 @@ class ReachSearch {
             return place < core.begin - halo || place >= core.end + halo;
         };
         return trials_.difference(unchanged, trials_.part_for(strip, part));
-    }
-
-    /// Whether pixels along an edge of the window change what is farther from it than the halo.
-    [[nodiscard]] bool wraps_around() {
-        const int64_t beyond = kLeastFrame + margin();  // px from the edge
-        if (beyond >= edge_) return false;
-        const Range all{0, edge_}, first{0, kLeastFrame}, last{edge_ - kLeastFrame, edge_};
-        const auto changes = [&](const Rect& strip, const Rect& far) {
-            const auto is_changed = [&](int64_t y, int64_t x) {
-                return y >= strip.row && y < strip.row + strip.extent.h && x >= strip.column &&
-                       x < strip.column + strip.extent.w;
-            };
-            const TrialWindow window{.extent = {edge_, edge_}, .changed = is_changed};
-            return trials_.difference(trials_.part(plain_, window.extent, far), trials_.part_for(window, far)) >
-                   kVisible;
-        };
-        const Range after{beyond, edge_}, before{0, edge_ - beyond};
-        return changes(rect_of(first, all), rect_of(after, all)) || changes(rect_of(last, all), rect_of(before, all)) ||
-               changes(rect_of(all, first), rect_of(all, after)) || changes(rect_of(all, last), rect_of(all, before));
     }
 
     /// Changes single pixels of the middle.

@@ -7,7 +7,11 @@
 #include "patchbench/base/shape.hpp"
 #include "patchbench/network/network_card.hpp"
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace pb::network {
@@ -33,6 +37,8 @@ struct TrialWindow {
 /// A smaller change of the output, by its range, is taken for none: a tenth of the tolerance of the verification.
 inline constexpr double kVisible = 1e-5;
 
+inline constexpr int64_t kLeastFrame = 8;      // px: what is changed at the border of a window
+inline constexpr int64_t kFarthest = 1000;     // px: what square windows do not show
 inline constexpr int64_t kCore = 16;           // px: least extents of the part of an output that is compared
 inline constexpr int64_t kLargestPeriod = 64;  // px
 
@@ -41,6 +47,17 @@ class CardTrials {
     explicit CardTrials(const TryWindow& try_window) : try_window_(try_window) {}
 
     FoundCard found;  // what is known so far
+
+    /// The least extent from `least` that the network takes, as it takes `base`: a multiple of the alignment, as others
+    /// may be computed in another way.
+    [[nodiscard]] int64_t edge_from(int64_t base, int64_t least) const {
+        return round_up(std::max(least, base), found.card.alignment);
+    }
+    /// Windows as wide, and as high, as twice kFarthest.
+    [[nodiscard]] std::array<Extent, 2> long_strips(int64_t base) const {
+        const int64_t width = edge_from(base, 0), length = edge_from(base, 2 * kFarthest);
+        return {{{width, length}, {length, width}}};
+    }
 
     [[nodiscard]] bool accepts(Extent extent);
     [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
@@ -83,6 +100,11 @@ bool find_period(CardTrials& trials, int64_t edge);
 /// The same for a network that is unbounded, whose output each shift changes: its period is one that changes it much
 /// less than others do.
 void estimate_period(CardTrials& trials, int64_t edge);
+
+/// Returns why a network of which alignment and halo are known is unbounded, as the borders of windows show it. `edge`:
+/// of windows whose middle sees no border. Takes the step away where windows of other extents than multiples of the
+/// alignment differ along their edges. Throws UsageError where edges change the opposite ones.
+[[nodiscard]] std::optional<std::string> find_border_effects(CardTrials& trials, int64_t base, int64_t edge);
 
 /// Sets alignment (to the period of the network, where that is larger than the step of its extents), radius and halo of
 /// `trials.found.card`. `base`: extent of a window that is accepted. Remarks why a network is unbounded, and a shift of
