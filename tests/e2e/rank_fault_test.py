@@ -105,6 +105,7 @@ class RankFaults(faulty.FaultyTest):
                                    (study, ['--set', 'metrics.reduction=mpi'], 'metrics.reduction = mpi'),
                                    (denoise, ['--sigma', '0.2'], '--sigma 0.2, but rank 0 was told --sigma auto'),
                                    (denoise, ['--patch', '32'], 'patch = 32, but'),
+                                   (denoise, ['--no-clobber'], '--no-clobber = true, but rank 0 was told --no-clobber = false'),
                                    (tune, ['--threads', '1'], 'threads = 1, but rank 0 was told threads = auto')):
             with self.subTest(words=words[0], other=other):
                 outcome = self.launch([program.PROGRAM, *words], [program.PROGRAM, *words, *other])

@@ -141,6 +141,22 @@ void require_same_inputs(const comm::Communicator& world, const config::PointSet
     run::require_same_files(world, fmt::format("{} images, {} bytes", jobs.size(), bytes), files);
 }
 
+/// What settings do not hold.
+std::vector<std::string> option_lines(const DenoiseArguments& arguments) {
+    const auto line = [](const char* option, bool given) { return fmt::format("{} = {}", option, given); };
+    return {"--sigma " + arguments.sigma,
+            "--bands " + arguments.bands,
+            "--pages " + arguments.pages,
+            fmt::format("--format = {}", name_of(arguments.format)),
+            line("--network given", arguments.names_network),
+            line("--clean given", !arguments.clean.empty()),
+            line("--no-clobber", arguments.no_clobber),
+            line("--recursive", arguments.recursive),
+            line("--share-devices", arguments.share_devices),
+            line("--trust-model", arguments.trusts_model),
+            line("--verify of all images", !arguments.verify.is_bounded)};
+}
+
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world;
     run::require_same_software(world, run::Software::linked);
@@ -151,9 +167,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
         (void)sigma_from(arguments);
         (void)parse_pages(arguments.pages);
     });
-    run::require_same_settings(
-        world, {}, {settings},
-        {"--sigma " + arguments.sigma, "--bands " + arguments.bands, "--pages " + arguments.pages});
+    run::require_same_settings(world, {}, {settings}, option_lines(arguments));
     DenoiseJobs found = list_jobs(world, paths_from(arguments));
     const size_t num_named = found.jobs.size();
     const std::string kept = arguments.no_clobber ? keep_existing(world, found.jobs) : "";

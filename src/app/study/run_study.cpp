@@ -242,7 +242,8 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
     config::Config config;
     run::together(world, [&] { config = study.load(); });
-    run::require_same_settings(world, config.study, config.points);
+    run::require_same_settings(world, config.study, config.points,
+                               {fmt::format("--trust-model = {}", study.trusts_model)});
     settle_networks(points_of(config), study.trusts_model, world);
     session.watch(config.study.watchdog_s);
     const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});

@@ -165,7 +165,10 @@ ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     run::require_same_software(world, run::Software::with_torch);
     TuneTask task;
     run::together(world, [&] { task = task_of(arguments); });
-    run::require_same_settings(world, {}, {task.settings});
+    run::require_same_settings(world, {}, {task.settings},
+                               {fmt::format("--network given = {}", arguments.names_network),
+                                fmt::format("--max-psnr-loss {}", task.limits.max_psnr_loss_db),
+                                fmt::format("--max-time {}", task.max_time_s)});
     if (!arguments.names_network) take_network_of_weights(world, task.settings);
     settle_network(task.settings, world);
     const plan::Topology topology = run::gather_topology(world, {task.settings.device, config::SharingRule::error});
