@@ -1,4 +1,5 @@
 // Writes a comparison as text, for the terminal and as Markdown.
+#include "base/text.hpp"
 #include "report/results_comparison.hpp"
 #include "report/tables/text.hpp"
 #include "report/tables/text_table.hpp"
@@ -37,7 +38,7 @@ std::string count_line(const ResultsComparison& comparison) {
     }
     const int64_t others = std::ssize(comparison.points) - compared;
     if (others > 0) parts.push_back(fmt::format("{} not compared", others));
-    return fmt::format("COMPARED: {} points: {}", comparison.points.size(),
+    return fmt::format("COMPARED: {}: {}", counted(std::ssize(comparison.points), "point"),
                        parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", ")));
 }
 

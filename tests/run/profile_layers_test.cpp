@@ -21,6 +21,7 @@ using testing::Not;
 config::PointSettings profiled_point(EngineKind engine) {
     config::PointSettings settings = test::computed_point({96, 96});
     settings.engine = engine;
+    settings.halo.pixels = 4;
     settings.batch.count = 2;
     settings.protocol.max_reps = 1;
     settings.protocol.profile = 2;

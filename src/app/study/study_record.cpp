@@ -177,7 +177,7 @@ void StudyRecord::start(const plan::Plan& plan, const record::Environment& envir
 
 void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& plan,
                          const record::Environment& environment) {
-    for (const auto& remark : former.remarks()) print_timed(remark);
+    if (!former.torn.empty()) print_timed(former.torn_remark());
     std::vector<std::string> changes;
     for (const auto& difference : report::decisive_differences(former.sessions.back().environment, environment))
         changes.push_back(difference.text());

@@ -231,11 +231,13 @@ std::vector<std::string_view> ResultsFile::lines() const {
     return all;
 }
 
+std::string ResultsFile::torn_remark() const {
+    return file.string() + ": the last line was cut short (the run was killed while it wrote); it is left out";
+}
+
 std::vector<std::string> ResultsFile::remarks() const {
     std::vector<std::string> all;
-    const std::string path = file.string();
-    if (!torn.empty())
-        all.push_back(path + ": the last line was cut short (the run was killed while it wrote); it is left out");
+    if (!torn.empty()) all.push_back(torn_remark());
     if (!end)
         all.push_back(name +
                       ": has no end line: the run was cut short or still goes on; `patchbench run --resume` "
