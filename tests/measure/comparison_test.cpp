@@ -62,6 +62,12 @@ TEST(Comparison, FewRepetitionsAreUnsureAndSaySo) {
     EXPECT_THAT(comparison.reason, testing::HasSubstr("at least 6"));
 }
 
+TEST(Comparison, FewRepetitionsOfEitherSideGiveNoInterval) {
+    const Launch few{1.0, 1.1, 1.2}, many{1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6};
+    EXPECT_FALSE(compare_times({few}, {many}).ratio_interval);
+    EXPECT_FALSE(compare_times({many}, {few}).ratio_interval);
+}
+
 TEST(Comparison, AnIntervalWithoutOneThatTheTestDoesNotConfirmIsSaidToDisagree) {
     const auto comparison =
         compare_times({{1.000, 1.001, 1.002, 1.050, 1.051, 1.052}}, {{1.040, 1.041, 1.070, 1.071, 1.072, 1.073}});

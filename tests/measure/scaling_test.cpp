@@ -96,6 +96,16 @@ TEST(Scaling, TheSamePixelsARankAreWeakScaling) {
     EXPECT_THAT(scalings_of(traces), IsEmpty()) << "two images, and nothing says that they belong together";
 }
 
+TEST(Scaling, WithoutAPredictionOfEitherThereIsNoBound) {
+    for (const size_t without : {0, 1}) {
+        std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
+        traces[without].prediction.reset();
+        const auto point = scalings_of(traces).at(0).points[1];
+        EXPECT_DOUBLE_EQ(point.speedup, 2);
+        EXPECT_FALSE(point.bound);
+    }
+}
+
 TEST(Scaling, PartsOfTheRanksTimeAddUp) {
     const auto point = scalings_of({ranks_trace(1, 10), ranks_trace(2, 5)}).at(0).points[1];
     EXPECT_NEAR(part_of(point, "gather"), 0.1, 1e-12);

@@ -2,6 +2,8 @@
 #include "report/results_comparison.hpp"
 #include "results_of.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <gmock/gmock.h>
 
 namespace pb::report {
@@ -29,6 +31,8 @@ ResultsFile launch_without_figures(record::PointStatus status) {
 const std::vector<ResultsFile> kOld = {launch(8), launch(8.01), launch(7.99)};
 
 TEST(ResultsGate, FailsWhereNothingIsCompared) {
+    EXPECT_THROW((void)compare_results({launch(8)}, {}), UsageError);
+    EXPECT_THROW((void)compare_results({}, {launch(8)}), UsageError);
     EXPECT_THAT(regressions(compare_results({results_of({})}, {launch(8)}), 0.03), SizeIs(1));
     EXPECT_THAT(regressions(compare_results({launch(8)}, {launch(8)}), 0.03), IsEmpty());
 }
@@ -58,6 +62,10 @@ TEST(ResultsGate, BelievesSeveralLaunchesASide) {
     auto lacking = compare_results(kOld, {launch(16), results_of({}), wrong_launch()});
     judge_by_launches(lacking);
     EXPECT_EQ(lacking.points.at(0).comparison.value().change, measure::Change::unsure) << "one launch has figures";
+    EXPECT_THAT(regressions(compare_results({launch(8)}, {launch(16)}), 0.03), SizeIs(1));
+    auto single = compare_results({launch(8)}, {launch(16)});
+    judge_by_launches(single);
+    EXPECT_THAT(regressions(single, 0.03), IsEmpty()) << "twice the time, but UNSURE";
     EXPECT_THAT(undecided(compare_results(kOld, {launch(8), results_of({})}), 0.03),
                 ElementsAre(HasSubstr("it needs 3")));
     EXPECT_THAT(undecided(compare_results(kOld, {launch(8), launch(8.01)}), 0.03), IsEmpty());
