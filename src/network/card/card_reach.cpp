@@ -42,7 +42,7 @@ class ReachSearch {
         find_boxes();
         card().halo = std::max(*halo, halo_of_boxes_);
         widen_halo();
-        if (const auto reason = find_border_effects(trials_, base_, edge_)) return reason;
+        if (auto reason = find_border_effects(trials_, base_, edge_)) return reason;
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
     }
