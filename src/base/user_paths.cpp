@@ -38,6 +38,12 @@ void require_regular_file(const fs::path& file) {
     if (!fs::is_regular_file(status)) refuse("it is not a regular file");
 }
 
+bool was_written_to(const fs::path& file, const std::string& version) {
+    struct stat facts {};
+    if (::stat(file.c_str(), &facts) != 0) return false;
+    return version.starts_with(fmt::format("{} {} ", facts.st_dev, facts.st_ino)) && file_version(file) != version;
+}
+
 std::string file_version(const fs::path& file) {
     struct stat facts {};
     if (::stat(file.c_str(), &facts) != 0) return "";

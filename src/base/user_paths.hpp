@@ -18,6 +18,9 @@ void require_not_input(const std::filesystem::path& output, const std::filesyste
 /// such file.
 [[nodiscard]] std::string file_version(const std::filesystem::path& file);
 
+/// Whether the file that had this `file_version` was written to since. Not when another one has its name, or none.
+[[nodiscard]] bool was_written_to(const std::filesystem::path& file, const std::string& version);
+
 /// Makes `folder` with its parents. Throws UsageError where it cannot be.
 void make_folder(const std::filesystem::path& folder);
 

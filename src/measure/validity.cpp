@@ -138,7 +138,7 @@ void note_core_share(const record::PointTrace& trace, Summary& summary) {
         summary.notes.push_back(fmt::format(
             "cores were short: a rank had one for {:.0f} % of the time of its forward calls (limits of a container, "
             "cores that ranks share, other processes)",
-            std::floor(100 * *share + 1e-9)));
+            std::floor(100 * *share + 1e-9)));  // 0.6 s of 0.8 s are 75 %
 }
 
 void note_stop(const record::PointTrace& trace, Summary& summary) {

@@ -181,15 +181,10 @@ bool is_crowded(const Side& side) {
     });
 }
 
-void doubt_crowded(const Side& side, measure::Comparison& comparison) {
+/// `reason`: with the side in place of {}.
+void doubt(measure::Comparison& comparison, const Side& side, fmt::format_string<const char* const&> reason) {
     comparison.change = measure::Change::unsure;
-    comparison.reason = fmt::format(
-        "others had more than twice the CPU time of the ranks of {}: measure it again on a quiet machine", side.name);
-}
-
-void doubt_invalid(const Side& side, measure::Comparison& comparison) {
-    comparison.change = measure::Change::unsure;
-    comparison.reason = fmt::format("figures of {} are INVALID: they are not to be compared", side.name);
+    comparison.reason = fmt::format(reason, side.name);
 }
 
 /// What differs between two launches beside the work.
@@ -231,8 +226,12 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
         const bool differs = point.comparison->change != measure::Change::same;
         for (const Side* side : {&match.before, &match.after}) {
             if (differs) add_foreign_work(*side, point.remarks);
-            if (differs && is_crowded(*side)) doubt_crowded(*side, *point.comparison);
-            if (std::ranges::all_of(side->launches, is_invalid)) doubt_invalid(*side, *point.comparison);
+            if (differs && is_crowded(*side))
+                doubt(
+                    *point.comparison, *side,
+                    "others had more than twice the CPU time of the ranks of {}: measure it again on a quiet machine");
+            if (std::ranges::all_of(side->launches, is_invalid))
+                doubt(*point.comparison, *side, "figures of {} are INVALID: they are not to be compared");
         }
     }
     if (!match.before.launches.empty() && !match.after.launches.empty())

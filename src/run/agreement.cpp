@@ -115,6 +115,7 @@ void together(const comm::Communicator& communicator, const std::function<void()
 
 void require_same_settings(const comm::Communicator& communicator, const config::StudySettings& study,
                            const std::vector<config::PointSettings>& points, std::vector<std::string> others) {
+    if (communicator.size() == 1) return;
     constexpr size_t kDigits = 16;
     for (std::string& line : config::setting_lines(study)) others.push_back(std::move(line));
     others.push_back(counted(std::ssize(points), "point"));

@@ -4,8 +4,6 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shape.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -17,8 +15,9 @@ constexpr int64_t kWide = 256;  // px: a part of an output that shows borders of
 
 class BorderSearch {
   public:
-    /// `edge`: of windows whose middle sees no border.
-    BorderSearch(CardTrials& trials, int64_t base, int64_t edge) : trials_(trials), base_(base), edge_(edge) {}
+    /// See find_border_effects.
+    BorderSearch(CardTrials& trials, int64_t base, int64_t edge, const std::vector<float>& plain)
+        : trials_(trials), base_(base), edge_(edge), plain_(plain) {}
 
     /// Returns why the network is unbounded; nothing where it is bounded.
     std::optional<std::string> run() {
@@ -46,7 +45,6 @@ class BorderSearch {
     [[nodiscard]] bool wraps_around() {
         const int64_t beyond = kLeastFrame + margin();  // px from the edge
         if (beyond >= edge_) return false;
-        const std::vector<float> plain = trials_.run(noise_window(card(), {.extent = {edge_, edge_}}), {edge_, edge_});
         const Range all{0, edge_}, first{0, kLeastFrame}, last{edge_ - kLeastFrame, edge_};
         const auto changes = [&](const Rect& strip, const Rect& far) {
             const auto is_changed = [&](int64_t y, int64_t x) {
@@ -54,7 +52,7 @@ class BorderSearch {
                        x < strip.column + strip.extent.w;
             };
             const TrialWindow window{.extent = {edge_, edge_}, .changed = is_changed};
-            return trials_.difference(trials_.part(plain, window.extent, far), trials_.part_for(window, far)) >
+            return trials_.difference(trials_.part(plain_, window.extent, far), trials_.part_for(window, far)) >
                    kVisible;
         };
         const Range after{beyond, edge_}, before{0, edge_ - beyond};
@@ -75,12 +73,11 @@ class BorderSearch {
         const int64_t edge = edge_ + remainder, more = alignment(), unseen = margin();
         if (unseen >= edge) return false;
         const Range all{0, edge}, first{0, edge - unseen}, last{unseen, edge};
-        const TrialWindow square{.extent = {edge, edge}};
-        const std::vector<float> plain = trials_.run(noise_window(card(), square), square.extent);
+        const Extent square{edge, edge};
+        const std::vector<float> plain =
+            remainder == 0 ? plain_ : trials_.run(noise_window(card(), {.extent = square}), square);
         const auto differs = [&](const TrialWindow& longer, const Rect& same) {
-            const Rect moved{same.row - longer.row, same.column - longer.column, same.extent};
-            return trials_.difference(trials_.part(plain, square.extent, same), trials_.part_for(longer, moved)) >
-                   kVisible;
+            return trials_.difference_in(longer, same, trials_.part(plain, square, same)) > kVisible;
         };
         const Extent taller{edge + more, edge}, wider{edge, edge + more};
         return differs({.extent = taller}, rect_of(first, all)) ||
@@ -98,10 +95,8 @@ class BorderSearch {
             const Rect part = is_wide ? rect_of({0, strip.h}, along) : rect_of(along, {0, strip.w});
             const TrialWindow later{
                 .extent = strip, .row = is_wide ? 0 : alignment(), .column = is_wide ? alignment() : 0};
-            const Rect moved{part.row - later.row, part.column - later.column, part.extent};
             if (along.size() > 0 && trials_.accepts(strip) &&
-                trials_.difference(trials_.part_for({.extent = strip}, part), trials_.part_for(later, moved)) >
-                    kVisible)
+                trials_.difference_in(later, part, trials_.part_for({.extent = strip}, part)) > kVisible)
                 return true;
         }
         const int64_t shift = alignment(), begin = margin() + shift, size = round_up(kWide, shift);
@@ -114,12 +109,14 @@ class BorderSearch {
 
     CardTrials& trials_;
     int64_t base_, edge_;
+    const std::vector<float>& plain_;
 };
 
 }  // namespace
 
-std::optional<std::string> find_border_effects(CardTrials& trials, int64_t base, int64_t edge) {
-    return BorderSearch(trials, base, edge).run();
+std::optional<std::string> find_border_effects(CardTrials& trials, int64_t base, int64_t edge,
+                                               const std::vector<float>& plain) {
+    return BorderSearch(trials, base, edge, plain).run();
 }
 
 }  // namespace pb::network

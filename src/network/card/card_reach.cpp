@@ -1,6 +1,5 @@
 #include "network/card/card_trials.hpp"
 
-#include "patchbench/base/error.hpp"
 #include "patchbench/base/shape.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +41,7 @@ class ReachSearch {
         find_boxes();
         card().halo = std::max(*halo, halo_of_boxes_);
         widen_halo();
-        if (auto reason = find_border_effects(trials_, base_, edge_)) return reason;
+        if (auto reason = find_border_effects(trials_, base_, edge_, plain_)) return reason;
         card().radius = std::max({std::abs(low_), std::abs(high_), *card().halo - alignment() + 1});
         return std::nullopt;
     }

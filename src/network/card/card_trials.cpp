@@ -96,8 +96,7 @@ double CardTrials::difference_of_shifted(Extent extent, const Rect& rect, int64_
     const std::vector<float> unmoved = part_for({.extent = extent}, rect);
     const TrialWindow lower{.extent = {extent.h + longer, extent.w}, .row = shift};
     const TrialWindow farther_right{.extent = {extent.h, extent.w + longer}, .column = shift};
-    return std::max(difference(unmoved, part_for(lower, {rect.row - shift, rect.column, rect.extent})),
-                    difference(unmoved, part_for(farther_right, {rect.row, rect.column - shift, rect.extent})));
+    return std::max(difference_in(lower, rect, unmoved), difference_in(farther_right, rect, unmoved));
 }
 
 double CardTrials::difference(const std::vector<float>& a, const std::vector<float>& b) const {

@@ -77,6 +77,12 @@ class CardTrials {
     /// begin `shift` later in rows or in columns, and are longer by `longer` along that axis.
     [[nodiscard]] double difference_of_shifted(Extent extent, const Rect& rect, int64_t shift, int64_t longer);
 
+    /// The difference of `values`, those of `rect` in a window from the field's first pixel on, and the same pixels of
+    /// the field in `moved`.
+    [[nodiscard]] double difference_in(const TrialWindow& moved, const Rect& rect, const std::vector<float>& values) {
+        return difference(values, part_for(moved, {rect.row - moved.row, rect.column - moved.column, rect.extent}));
+    }
+
     /// The values of `rect` in an output of `extent`.
     [[nodiscard]] std::vector<float> part(const std::vector<float>& output, Extent extent, const Rect& rect) const;
 
@@ -103,8 +109,10 @@ void estimate_period(CardTrials& trials, int64_t edge);
 
 /// Returns why a network of which alignment and halo are known is unbounded, as the borders of windows show it. `edge`:
 /// of windows whose middle sees no border. Takes the step away where windows of other extents than multiples of the
-/// alignment differ along their edges. Throws UsageError where edges change the opposite ones.
-[[nodiscard]] std::optional<std::string> find_border_effects(CardTrials& trials, int64_t base, int64_t edge);
+/// alignment differ along their edges. `plain`: the output for noise in such a window. Throws UsageError where edges
+/// change the opposite ones.
+[[nodiscard]] std::optional<std::string> find_border_effects(CardTrials& trials, int64_t base, int64_t edge,
+                                                             const std::vector<float>& plain);
 
 /// Sets alignment (to the period of the network, where that is larger than the step of its extents), radius and halo of
 /// `trials.found.card`. `base`: extent of a window that is accepted. Remarks why a network is unbounded, and a shift of

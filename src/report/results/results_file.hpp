@@ -84,7 +84,7 @@ struct ResultsFile {
     [[nodiscard]] std::vector<measure::Summary> summaries() const;
     /// Returns what a reader should know: a torn last line, a missing end. Empty when the file is complete.
     [[nodiscard]] std::vector<std::string> remarks() const;
-    /// The first of them.
+    /// What remarks() says of a torn last line.
     [[nodiscard]] std::string torn_remark() const;
     /// Returns the lines as written, without a torn one: each session's line with its points, then the study summary
     /// and the end.

@@ -146,12 +146,8 @@ int64_t ImageSource::blank_gaps(const Rect& part, std::initializer_list<image::I
 }
 
 void ImageSource::require_unchanged() const {
-    const std::string now = file_version(settings_.path);
-    const auto place_of = [](const std::string& version) {
-        return version.substr(0, version.find(' ', version.find(' ') + 1));
-    };
-    if (now == version_ || place_of(now) != place_of(version_)) return;
-    throw Error(fmt::format("{}: changed while it was read; run again when it is complete", settings_.path));
+    if (was_written_to(settings_.path, version_))
+        throw Error(fmt::format("{}: changed while it was read; run again when it is complete", settings_.path));
 }
 
 std::string describe_source(const std::string& path, const plan::SourceFacts& facts) {
