@@ -1,5 +1,4 @@
-// Settings of points that take no time: one pass over a small image in windows of 24 px with a halo of 8, and nothing
-// beside it.
+// Settings of points that take no time: one pass over a small image, and nothing beside it.
 #pragma once
 
 #include "config/settings.hpp"
@@ -8,11 +7,9 @@
 
 namespace pb::test {
 
-/// Nothing is computed, and no time passes.
-inline config::PointSettings simulated_point(Extent image) {
+/// In windows of 24 px with a halo of 8, each in a call of its own.
+inline config::PointSettings single_pass(Extent image) {
     config::PointSettings settings;
-    settings.engine = EngineKind::timed;
-    settings.timed.per_window_s = 0;
     settings.patch = 24;
     settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.batch.count = 1;
@@ -25,11 +22,17 @@ inline config::PointSettings simulated_point(Extent image) {
     return settings;
 }
 
+/// Nothing is computed, and no time passes.
+inline config::PointSettings simulated_point(Extent image) {
+    config::PointSettings settings = single_pass(image);
+    settings.engine = EngineKind::timed;
+    settings.timed.per_window_s = 0;
+    return settings;
+}
+
 /// By the default network and engine, on one thread, with weights that are drawn.
 inline config::PointSettings computed_point(Extent image) {
-    config::PointSettings settings = simulated_point(image);
-    settings.engine = config::PointSettings{}.engine;
-    settings.timed = {};
+    config::PointSettings settings = single_pass(image);
     settings.weights = "seed:1";
     settings.device = config::DeviceChoice::cpu;
     settings.threads.count = 1;
