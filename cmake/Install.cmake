@@ -1,6 +1,21 @@
-# cmake --install: include/patchbench, the libraries behind it, and a CMake package with the target patchbench::patchbench.
-# The programs stay where they are built: they find LibTorch by the path that they were linked with.
+# cmake --install: the program and, in share/patchbench, what it and its users look for; include/patchbench, the libraries
+# behind it, and a CMake package with the target patchbench::patchbench. LibTorch stays where it was at the build.
 include(GNUInstallDirs)
+set_target_properties(patchbench PROPERTIES
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/patchbench;${PATCHBENCH_RPATH}")
+install(TARGETS patchbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set(_data ${CMAKE_INSTALL_DATADIR}/patchbench)
+install(DIRECTORY engines DESTINATION ${_data} FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY models DESTINATION ${_data} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.safetensors" PATTERN "*.pth")
+install(PROGRAMS models/get_weights.sh DESTINATION ${_data}/models)
+install(DIRECTORY data DESTINATION ${_data} USE_SOURCE_PERMISSIONS)
+install(DIRECTORY configs DESTINATION ${_data} PATTERN "gpu_check" EXCLUDE)
+install(PROGRAMS launch/bind.sh launch/ranks.sh launch/engines.sh DESTINATION ${_data}/launch)
+install(FILES launch/common.sh launch/slurm.sbatch launch/pbs.sh launch/lsf.sh DESTINATION ${_data}/launch)
+install(DIRECTORY launch/modulefiles DESTINATION ${_data}/launch)
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 set(_libraries pb_base pb_config pb_network pb_plan pb_image pb_device pb_comm pb_checkpoint pb_denoiser pb_engine pb_record pb_run)
 add_library(pb_library INTERFACE)
 set_target_properties(pb_library PROPERTIES EXPORT_NAME patchbench)

@@ -93,7 +93,8 @@ fs::path program_folder() {
 std::optional<fs::path> find_folder_with(const fs::path& file) {
     std::error_code unknown;
     for (fs::path folder = program_folder(); folder.has_relative_path(); folder = folder.parent_path())
-        if (fs::exists(folder / file, unknown)) return folder;
+        for (const fs::path& place : {folder, folder / "share/patchbench"})
+            if (fs::exists(place / file, unknown)) return place;
     return std::nullopt;
 }
 

@@ -37,7 +37,8 @@ void require_descriptors(const std::filesystem::path& file);
 /// The folder of the running program. Empty where /proc does not exist.
 [[nodiscard]] std::filesystem::path program_folder();
 
-/// The folder of the program, or the first one above it, in which `file` exists; none if there is no such folder.
+/// The folder of the program, or the first one above it, in which `file` exists, or its `share/patchbench` (where
+/// `cmake --install` puts what belongs to the program); none if there is no such folder.
 [[nodiscard]] std::optional<std::filesystem::path> find_folder_with(const std::filesystem::path& file);
 
 }  // namespace pb

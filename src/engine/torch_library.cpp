@@ -1,10 +1,12 @@
 #include "engine/torch_library.hpp"
 
+#include "base/user_paths.hpp"
 #include "engine/counting_memory.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -21,9 +23,11 @@ const char* file_name() {
 
 [[noreturn]] void refuse() {
     const char* why = dlerror();
-    throw Error(std::string("engine: LibTorch cannot be loaded: ") + (why == nullptr ? file_name() : why) +
-                "; build patchbench again (launch/setup.sh), or choose an engine that does without (engine: native, "
-                "--verify none)");
+    throw Error(fmt::format(
+        "engine: LibTorch cannot be loaded: {}; the program runs from '{}': start it where launch/setup.sh built it or "
+        "cmake --install installed it, with LibTorch still where it was; or choose an engine that does without it "
+        "(engine: native, --verify none)",
+        why == nullptr ? file_name() : why, program_folder().string()));
 }
 
 /// While LibTorch is loaded, its OpenMP reads how long threads may spin where they wait for each other: at the end of
