@@ -53,9 +53,7 @@ void print_nodes(const plan::Topology& topology) {
 
 void print_version() {
     fmt::print("{}\n", run::version_text());
-    for (const auto& [name, header, loaded] : run::library_versions())
-        fmt::print("  {:<16} header {:<24} loaded {}\n", name, header.empty() ? "-" : header,
-                   loaded.empty() ? "-" : loaded);
+    for (const auto& library : run::library_versions()) fmt::print("  {}\n", run::library_line(library));
 }
 
 ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body) {

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "report/tables/text_table.hpp"
+#include "run/environment.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +27,7 @@ report::TextTable rank_table(const std::vector<RankFacts>& ranks) {
     table.add_column("local");
     table.add_columns({"device", "name", "bus", "uuid"}, left);
     table.add_column("cores");
-    table.add_columns({"memory", "processors"}, left);
+    table.add_columns({"memory node", "processors"}, left);
     for (const auto& rank : ranks) {
         const plan::RankPlace& place = rank.place;
         table.add_row({std::to_string(place.rank), place.host, std::to_string(place.local_rank),
@@ -40,10 +41,8 @@ report::TextTable rank_table(const std::vector<RankFacts>& ranks) {
 
 std::string library_lines(const std::vector<LoadedLibrary>& libraries) {
     std::string text;
-    for (const auto& [name, header, loaded] : libraries)
-        text += name == "patchbench"
-                    ? loaded + "\n"
-                    : fmt::format("  {:<16} header {:<10} loaded {}\n", name, or_dash(header), or_dash(loaded));
+    for (const auto& library : libraries)
+        text += library.name == "patchbench" ? library.loaded + "\n" : "  " + run::library_line(library) + "\n";
     return text;
 }
 
@@ -57,8 +56,10 @@ std::string cuda_awareness(std::optional<bool> cuda_aware) {
 std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware, size_t width) {
     const int nodes = topology_of(ranks).num_nodes();
     std::string text = library_lines(ranks.front().libraries);
-    text += fmt::format("  {} on {}; {}: patchbench gives it host memory only\n", counted(ranks.size(), "rank"),
-                        counted(nodes, "node"), cuda_awareness(cuda_aware));
+    text += fmt::format("  {} on {}", counted(ranks.size(), "rank"), counted(nodes, "node"));
+    if (std::ranges::any_of(ranks, [](const auto& rank) { return rank.place.device.is_cuda(); }))
+        text += "; " + cuda_awareness(cuda_aware) + ": patchbench gives it host memory only";
+    text += "\n";
     for (const auto& line : variable_lines(ranks)) text += "  " + line + "\n";
     return text + "\n" + rank_table(ranks).text(width);
 }

@@ -12,6 +12,8 @@
 
 #include "patchbench/device/device.hpp"
 
+#include <sys/resource.h>
+
 #include <array>
 #include <cstdlib>
 
@@ -29,6 +31,7 @@ void fields(V& v, F& facts) {
     v("why_no_device", facts.why_no_device);
     v("variables", facts.variables);
     v("libraries", facts.libraries);
+    v("limits_kib", facts.limits_kib);
 }
 
 namespace {
@@ -40,6 +43,18 @@ std::string one_line(std::string text) {
     for (char& c : text)
         if (c == '\n' || c == '\t') c = ' ';
     return text;
+}
+
+std::map<std::string, int64_t> own_limits_kib() {
+    constexpr std::pair<const char*, __rlimit_resource> kLimits[] = {
+        {"-v", RLIMIT_AS}, {"-f", RLIMIT_FSIZE}, {"-l", RLIMIT_MEMLOCK}};
+    std::map<std::string, int64_t> limits;
+    for (const auto& [option, resource] : kLimits) {
+        rlimit limit{};
+        if (::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+            limits[option] = static_cast<int64_t>(limit.rlim_cur >> 10);
+    }
+    return limits;
 }
 
 RankFacts own_facts(const plan::RankPlace& place, bool wants_gpu) {
@@ -60,6 +75,7 @@ RankFacts own_facts(const plan::RankPlace& place, bool wants_gpu) {
     facts.libraries = {{"patchbench", "", run::version_text()}};
     for (const auto& [name, header, loaded] : run::library_versions())
         facts.libraries.push_back({name, one_line(header), one_line(loaded)});
+    facts.limits_kib = own_limits_kib();
     return facts;
 }
 

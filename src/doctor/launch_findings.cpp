@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace pb::doctor {
 
@@ -52,7 +53,8 @@ plan::Topology topology_of(const std::vector<RankFacts>& ranks) {
 
 Findings launch_findings(const std::vector<RankFacts>& ranks) {
     Findings all;
-    for (const auto find : {find_launcher_findings, find_device_findings, find_binding_findings, find_library_findings})
+    for (const auto find : {find_launcher_findings, find_device_findings, find_binding_findings, find_library_findings,
+                            find_limit_findings})
         for (auto& finding : find(ranks)) all.push_back(std::move(finding));
     return all;
 }
@@ -150,6 +152,29 @@ void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& link
                        "leave that node out, or have it looked at"});
 }
 
+/// Of `ulimit`.
+struct LimitKind {
+    const char* option;
+    const char* what;
+    const char* effect;
+};
+
+void add_limit(const std::vector<RankFacts>& ranks, const LimitKind& kind, Findings& all) {
+    std::vector<const plan::RankPlace*> limited;
+    int64_t least_kib = std::numeric_limits<int64_t>::max();
+    for (const auto& rank : ranks) {
+        const auto limit = rank.limits_kib.find(kind.option);
+        if (limit == rank.limits_kib.end()) continue;
+        least_kib = std::min(least_kib, limit->second);
+        limited.push_back(&rank.place);
+    }
+    if (limited.empty()) return;
+    all.push_back(
+        {Severity::advice,
+         fmt::format("{}: {} limited to {} KiB (ulimit {})", ranks_text(limited), kind.what, least_kib, kind.option),
+         fmt::format("{}: `ulimit {} unlimited` where the ranks are started", kind.effect, kind.option)});
+}
+
 }  // namespace
 
 Findings find_launcher_findings(const std::vector<RankFacts>& ranks) {
@@ -166,6 +191,15 @@ Findings find_library_findings(const std::vector<RankFacts>& ranks) {
     if (ranks.empty()) return all;
     add_version_mismatch(ranks.front(), all);
     add_unequal_ranks(ranks, all);
+    return all;
+}
+
+Findings find_limit_findings(const std::vector<RankFacts>& ranks) {
+    Findings all;
+    add_limit(ranks, {"-v", "addresses are", "CUDA and LibTorch reserve far more of them than they use"}, all);
+    add_limit(ranks, {"-f", "sizes of files are", "larger outputs fail, and larger images that ranks share"}, all);
+    if (topology_of(ranks).num_nodes() > 1)
+        add_limit(ranks, {"-l", "locked memory is", "InfiniBand locks the memory of messages"}, all);
     return all;
 }
 

@@ -38,6 +38,7 @@ struct RankFacts {
     std::string why_no_device;                     // when a GPU was requested and none is usable
     std::map<std::string, std::string> variables;  // those of launch_variables() that are set
     std::vector<LoadedLibrary> libraries;          // including patchbench itself
+    std::map<std::string, int64_t> limits_kib;  // of the process, by the option of `ulimit`: "-v"; no entry: unlimited
 };
 
 /// Environment variables that decide which devices and cores a rank sees.
@@ -52,6 +53,8 @@ struct RankFacts {
 [[nodiscard]] Findings find_binding_findings(const std::vector<RankFacts>& ranks);
 /// Libraries whose version differs from compile time or between ranks.
 [[nodiscard]] Findings find_library_findings(const std::vector<RankFacts>& ranks);
+/// Limits of the process (`ulimit`) at which libraries or large outputs fail.
+[[nodiscard]] Findings find_limit_findings(const std::vector<RankFacts>& ranks);
 /// A Slurm job of several tasks that started a single rank.
 [[nodiscard]] Findings find_launcher_findings(const std::vector<RankFacts>& ranks);
 

@@ -119,6 +119,13 @@ Libraries library_versions() {
     return libraries;
 }
 
+std::string library_line(const record::Environment::Library& library) {
+    const auto& [name, header, loaded] = library;
+    if (header.empty() && loaded.empty()) return fmt::format("{:<16} none", name);
+    return fmt::format("{:<16} header {:<10} loaded {}", name, header.empty() ? "-" : header,
+                       loaded.empty() ? "-" : loaded);
+}
+
 record::Environment describe_environment(const plan::Topology& topology, int argc, const char* const* argv) {
     record::Environment environment{build_info()};
     environment.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));

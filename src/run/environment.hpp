@@ -16,6 +16,9 @@ namespace pb::run {
 /// The versions of the libraries, which `--version` prints. Loads LibTorch.
 [[nodiscard]] std::vector<record::Environment::Library> library_versions();
 
+/// "nccl   header 2.28.9   loaded 2.28.9", for people.
+[[nodiscard]] std::string library_line(const record::Environment::Library& library);
+
 /// What is compared: with_torch loads LibTorch, which takes half a second.
 enum class Software : uint8_t { linked, with_torch };
 

@@ -231,6 +231,19 @@ TEST_F(LaunchFindingsTest, VariablesSayWhereTheyDiffer) {
                             "OMP_NUM_THREADS=4"));
 }
 
+TEST_F(LaunchFindingsTest, LimitsOfTheProcessAreTold) {
+    EXPECT_THAT(find_limit_findings(ranks), IsEmpty());
+    ranks[1].limits_kib = {{"-v", 2048}};
+    ranks[5].limits_kib = {{"-v", 4096}, {"-l", 64}};
+    EXPECT_THAT(find_limit_findings(ranks),
+                ElementsAre(AllOf(kAdvice, says("ranks 1@a, 5@b: addresses are limited to 2048 KiB (ulimit -v)"),
+                                  says_fix("ulimit -v unlimited")),
+                            says("rank 5@b: locked memory is limited to 64 KiB")));
+    ranks.resize(4);
+    ranks[0].limits_kib = {{"-f", 1}, {"-l", 64}};
+    EXPECT_THAT(launch_findings(ranks), ElementsAre(says("addresses"), says("sizes of files are limited to 1 KiB")));
+}
+
 TEST_F(LaunchFindingsTest, LinksAreWithinEachNodeAndRoundTheNodes) {
     EXPECT_THAT(links_to_measure(topology()), ElementsAre(std::pair(0, 1), std::pair(4, 5), std::pair(0, 4)));
     for (size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].place.node = static_cast<int>(rank / 3);

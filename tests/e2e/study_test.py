@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import subprocess
 
 import program
@@ -362,6 +363,11 @@ class Information(program.ProgramTest):
             self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
             self.assertRegex(result.stdout, r'difference .*\d')
             self.assertEqual(len(re.findall(r'^ +\d+ .* cpu ', result.stdout, re.M)), max(1, ranks), 'a line each')
+
+    def test_limits_of_the_process_are_found_by_check(self):
+        command = f'ulimit -f 20480 && exec {shlex.quote(program.PROGRAM)} check --device cpu'
+        result = subprocess.run(['bash', '-c', command], capture_output=True, text=True, timeout=60)
+        self.assertIn('sizes of files are limited to 20480 KiB (ulimit -f)', result.stdout)
 
     def test_a_device_that_computes_nonsense_is_found_by_check(self):
         result = run('check', '--device', 'cpu', ranks=2, env={**os.environ, 'PATCHBENCH_FAULT': 'weights:change:1'})
