@@ -4,6 +4,7 @@
 
 #include <boost/math/distributions/non_central_t.hpp>
 #include <boost/math/distributions/students_t.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@ using StudentT = boost::math::students_t;
 using NoncentralT = boost::math::non_central_t;
 
 constexpr double kConfidence = 0.95;
+constexpr const char* kMeasureMore = "measure more launches";
 
 Launches distinct(const Launches& launches) {
     require(!launches.empty(), "comparison with no launch on one side");
@@ -115,10 +117,14 @@ void decide(Comparison& comparison) {
     } else if (interval->high < 1 && is_significant) {
         comparison.change = Change::faster;
         comparison.reason = "interval and test agree";
-    } else if (is_significant || interval->low > 1 || interval->high < 1) {
-        comparison.reason = "interval and test disagree; measure more";
+    } else if (is_significant) {
+        comparison.reason = fmt::format("the test finds a difference (p = {:.2g}), but the interval includes 1; {}",
+                                        comparison.p_value, kMeasureMore);
+    } else if (interval->low > 1 || interval->high < 1) {
+        comparison.reason = fmt::format("the interval excludes 1, but by the test (p = {:.2g}) that may be chance; {}",
+                                        comparison.p_value, kMeasureMore);
     } else {
-        comparison.reason = "no difference shown, and the interval is wider than 1 %; measure more";
+        comparison.reason = fmt::format("no difference shown, and the interval is wider than 1 %; {}", kMeasureMore);
     }
 }
 

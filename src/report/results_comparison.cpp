@@ -160,10 +160,14 @@ void add_once(std::string text, std::vector<std::string>& texts) {
 
 /// Adds figures that may not be compared.
 void add_invalid(const Side& side, std::vector<std::string>& remarks) {
-    for (const auto* point : side.launches) {
-        if (!is_invalid(point)) continue;
-        add_once(fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; ")), remarks);
-    }
+    std::map<std::string, int> launches;  // by their reasons
+    for (const auto* point : side.launches)
+        if (is_invalid(point)) ++launches[fmt::format("{}", fmt::join(point->summary.reasons, "; "))];
+    const size_t all = side.launches.size();
+    for (const auto& [reasons, count] : launches)
+        remarks.push_back(fmt::format("INVALID in {}{}: {}",
+                                      all == 1 ? "" : fmt::format("{} of {} launches of ", count, all), side.name,
+                                      reasons));
 }
 
 /// Adds a remark on other work on the machine, which may have slowed this side down.

@@ -9,10 +9,12 @@
 namespace pb::report {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 ResultsFile launch(double pass_s) { return results_of({sample_point(1, pass_s, 1, 100)}); }
 
@@ -103,6 +105,7 @@ TEST(ResultsGate, DecidesNothingByInvalidFigures) {
     const auto compared = compare_results(kOld, invalid);
     ASSERT_TRUE(compared.points.at(0).invalid);
     EXPECT_THAT(undecided(compared, 0.03), ElementsAre(HasSubstr("INVALID")));
+    EXPECT_THAT(compared.points.at(0).remarks, Contains(StartsWith("INVALID in 1 of 3 launches of NEW: ranks share")));
     EXPECT_THAT(undecided(compare_results(kOld, kOld), 0.03), IsEmpty());
     point.wall_s.assign(point.wall_s.size(), 80);
     const auto slower = compare_results(kOld, {results_of({point}), launch(80), launch(81)});

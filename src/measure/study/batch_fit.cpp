@@ -22,7 +22,7 @@ std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio);
 
 void compare_forms(BatchFit& fit) {
     if (!fit.falling || !fit.rising || !fit.falling->aicc || !fit.rising->aicc) {
-        fit.comparison = "too few batches to compare the two forms: 8 or more can";
+        fit.comparison = "too few batches to compare the two forms; this needs 8 or more";
         return;
     }
     const double gain = *fit.falling->aicc - *fit.rising->aicc;
