@@ -104,7 +104,9 @@ ExitCode make_report(const ReportArguments& arguments) {
     if (std::ranges::none_of(arguments.exports, holds_valid_points_only)) return ExitCode::ok;
     for (const auto& point : report::left_out_of_exports(files))
         print_text(stderr, "left out of the exports, which hold VALID points: {}\n", point);
-    return ExitCode::ok;
+    if (report::any_exported(files)) return ExitCode::ok;
+    print_text(stderr, "the exports are empty: no point is VALID\n");
+    return ExitCode::not_comparable;
 }
 
 }  // namespace

@@ -111,6 +111,13 @@ class Report(program.ProgramTest):
         result = run('report', self.file, '--export', 'bmf=-')
         self.assertEqual(len(json.loads(result.stdout)), 1)
         self.assertIn(f'{lines[1]["label"]}: INVALID', result.stderr)
+        self.assertEqual(result.returncode, 0)
+        lines[2]['summary']['validity'] = 'INVALID'
+        self.file.write_text(''.join(json.dumps(line) + '\n' for line in lines))
+        result = run('report', self.file, '--export', 'github=-')
+        self.assertEqual((json.loads(result.stdout), result.returncode), ([], 4))
+        self.assertIn('no point is VALID', result.stderr)
+        self.report(self.file, '--export', 'chrome=-')  # of all points
 
     def test_refusals_leave_no_file(self):
         other = self.folder / 'a.csv'

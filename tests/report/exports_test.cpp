@@ -68,6 +68,8 @@ TEST(Exports, HoldWhatIsValidAndNameTheRest) {
     EXPECT_THAT(left_out_of_exports(mixed()), ElementsAre(AllOf(StartsWith(kLabel), HasSubstr(": oom")),
                                                           AllOf(StartsWith(kLabel), HasSubstr(": INVALID"))));
     EXPECT_EQ(exported("gbench", mixed())["context"]["left_out"].size(), 2u);
+    EXPECT_TRUE(any_exported(mixed()));
+    EXPECT_FALSE(any_exported(Files{results_of({})}));
 }
 
 TEST(Exports, OfSeveralFilesNameThemAndTellEqualNamesApart) {

@@ -27,6 +27,7 @@ struct ExportFormat {
 /// Describes each point that these formats leave out, with the reason: those programs compare figures, so only VALID
 /// points may go there.
 [[nodiscard]] std::vector<std::string> left_out_of_exports(std::span<const ResultsFile> files);
+[[nodiscard]] bool any_exported(std::span<const ResultsFile> files);
 
 /// Returns text to paste into an issue. It gives, for each file, the verdict, two lines on the environment, the table
 /// of points and the notes.

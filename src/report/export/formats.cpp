@@ -42,6 +42,8 @@ std::vector<std::string> left_out_of_exports(std::span<const ResultsFile> files)
     return all;
 }
 
+bool any_exported(std::span<const ResultsFile> files) { return !valid_points(files).empty(); }
+
 std::vector<Figure> headline_figures(const measure::Summary& summary) {
     std::vector<Figure> figures;
     for (const auto& metric : metrics()) {
