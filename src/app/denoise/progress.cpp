@@ -95,7 +95,8 @@ void DenoiseProgress::advance(int64_t done, int64_t all) {
 }
 
 void DenoiseProgress::end() {
-    begin(run::Activity::waiting);
+    (void)count_time();
+    activity_ = run::Activity::waiting;
     line_.reset();
 }
 

@@ -55,8 +55,10 @@ class Header {
     }
 
     [[noreturn]] void fail(const std::string& key, const std::string& reason) const {
-        throw UsageError(name_ + ", header entry " + shown(key) + " " + reason +
-                         ": the file is damaged or not safetensors");
+        fail("header entry " + shown(key) + " " + reason);
+    }
+    [[noreturn]] void fail(const std::string& what) const {
+        throw UsageError(name_ + ", " + what + ": the file is damaged or not safetensors");
     }
 
   private:
@@ -66,7 +68,7 @@ class Header {
         constexpr int kDeepest = 3;
         std::array<std::set<std::string>, kDeepest + 1> keys;
         const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
-            if (depth > kDeepest) fail("", "is nested too deeply");
+            if (depth > kDeepest) fail("the header is nested too deeply");
             const auto level = static_cast<size_t>(depth);
             if (event == json::parse_event_t::object_start && depth < kDeepest) keys[level + 1].clear();
             if (event == json::parse_event_t::key && !keys[level].insert(parsed.get<std::string>()).second)
@@ -75,7 +77,7 @@ class Header {
         };
         try {
             json root = json::parse(text, check);
-            if (!root.is_object()) fail("", "is no object");
+            if (!root.is_object()) fail("the header is no object");
             return root;
         } catch (const json::exception& error) {
             throw UsageError(name_ + ": the safetensors header is no JSON: " + error.what());
@@ -133,7 +135,7 @@ void check_places(const Header& header, std::vector<Entry>& entries, uint64_t by
         reached = entry.end;
     }
     if (reached != bytes)
-        header.fail("", fmt::format("is missing: the last {} bytes belong to no tensor", bytes - reached));
+        header.fail(fmt::format("the last {} bytes belong to no tensor of the header", bytes - reached));
 }
 
 }  // namespace

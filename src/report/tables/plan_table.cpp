@@ -97,7 +97,7 @@ std::vector<std::string> row_of(const plan::Point& point, const PlanColumns& col
     std::vector<std::string> row{std::to_string(point.index),
                                  plan::label_of(point),
                                  fmt::format("{} x {} x {}", extent.h, extent.w, point.source.channels),
-                                 std::string(name_of(point.device)),
+                                 std::string(refused ? name_of(point.settings.device) : name_of(point.device)),
                                  std::to_string(point.num_ranks),
                                  texts.window,
                                  texts.windows,

@@ -59,7 +59,7 @@ pb.section({
   absent: 'throughput against batch (needs points that differ in batch)',
   about: [
     'Pixels of the image per second of the slowest rank, from image in memory to image in memory. Bars are 95 % intervals of the ',
-    'median; without a bar there were fewer than 6 repetitions. The star is explained above.'
+    'median; without a bar there were fewer than 6 repetitions. A star is the recommended point.'
   ],
   find: pb.batchPanels,
   draw: (panels, body, model) => {
