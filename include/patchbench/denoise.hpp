@@ -50,8 +50,8 @@ struct DenoiseOptions {
     int64_t batch = 4;                 // windows in one forward call
     DeviceId device = {};              // the CPU, or {DeviceKind::cuda, n}
     Precision precision = Precision::fp32;
-    int threads = 0;  // CPU (on a GPU: that cut windows), stays set for the calling thread; 0: all processors that this
-                      // process may use
+    int threads = 0;  // on a CPU those that compute, on a GPU those that cut windows; 0: one for each processor that
+                      // this process may use. The calling thread keeps the number for what it does afterwards
 };
 
 /// The denoised image, of the same extent. Throws UsageError for options that are not possible or do not fit the image,

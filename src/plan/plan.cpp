@@ -139,7 +139,7 @@ void settle_timed(Point& point) {
 void check_brought(const Point& point) {
     const config::NetworkSetting& network = point.settings.network;
     if (!network.is_brought()) return;
-    if (!network.card) throw Error("network = " + network.file + ": nobody has looked at it");
+    if (!network.card) throw Error("network = " + network.file + ": has not been examined");
     if (is_simulated(point))
         throw UsageError("network = " + network.file + ": engine timed simulates networks of the list; name one");
     if (network.card->channels != point.source.channels)

@@ -86,7 +86,7 @@ void check_changes(const std::vector<std::string>& changes, const fs::path& file
     const std::string list = fmt::format("{}", fmt::join(changes, "\n  "));
     if (!force)
         throw UsageError(fmt::format(
-            "cannot resume {}: changed since it was written:\n  {}\nMeasure anew in another folder (--out), or go on "
+            "cannot resume {}: changed since it was written:\n  {}\nMeasure again in another folder (--out), or go on "
             "with --force: points before and after then do not compare",
             file.string(), list));
     print_timed("resumed with --force although changed since:\n  " + list);

@@ -4,8 +4,13 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <functional>
 #include <optional>
+#include <ranges>
 
 namespace pb::config {
 
@@ -14,24 +19,25 @@ namespace {
 ModelWeights model_weights(YamlText& yaml, const YAML::Node& entry) {
     if (!entry.IsMap()) yaml.fail(entry.Mark(), "weights: each entry must be a map (`- {name: .., file: ..}`)");
     ModelWeights weights;
-    const std::map<std::string, std::function<void(const std::string&)>> members{
-        {"name", [&](const std::string& text) { parse_setting(text, weights.name); }},
-        {"file", [&](const std::string& text) { parse_setting(text, weights.file); }},
-        {"url", [&](const std::string& text) { parse_setting(text, weights.url); }},
-        {"sha256", [&](const std::string& text) { parse_setting(text, weights.sha256); }},
-        {"channels", [&](const std::string& text) { parse_setting(text, weights.channels); }},
-        {"sigma_train", [&](const std::string& text) { parse_setting(text, weights.sigma_train); }},
-        {"layout", [](const std::string&) {}},
-        {"trained_on", [](const std::string&) {}},
-        {"note", [](const std::string&) {}}};
+    const auto into = [](auto& member) { return [&](const std::string& text) { parse_setting(text, member); }; };
+    const auto passed_over = [](const std::string&) {};
+    const std::vector<std::pair<std::string, std::function<void(const std::string&)>>> members{
+        {"name", into(weights.name)},
+        {"file", into(weights.file)},
+        {"url", into(weights.url)},
+        {"sha256", into(weights.sha256)},
+        {"channels", into(weights.channels)},
+        {"sigma_train", into(weights.sigma_train)},
+        {"layout", passed_over},
+        {"trained_on", passed_over},
+        {"note", passed_over}};
     YamlText::Seen seen;
     for (const auto& item : entry) {
         const std::string key = yaml.key_of(item.first, "", seen);
-        const auto member = members.find(key);
+        const auto member = std::ranges::find(members, key, [](const auto& known) { return known.first; });
         if (member == members.end())
             yaml.fail(item.first.Mark(),
-                      "unknown key '" + key +
-                          "'; known are name, file, url, sha256, channels, sigma_train, layout, trained_on, note");
+                      fmt::format("unknown key '{}'; known are {}", key, fmt::join(members | std::views::keys, ", ")));
         if (item.second.IsNull()) continue;  // the same as an absent key
         const PlacedText value = yaml.scalar(item.second, key);
         try {

@@ -164,7 +164,7 @@ comm::Rows rows_of(const Rect& rect, const Slab& slab) {
     return {slab.at(rect.row, rect.column), count, bytes, slab.pixels.row_bytes};
 }
 
-comm::RowTransfer make_shipment(int from, const plan::Point& point, const std::vector<Range>& windows,
+comm::RowTransfer transfer_from(int from, const plan::Point& point, const std::vector<Range>& windows,
                                 const Slab& output) {
     comm::RowTransfer transfer{.from = from, .rows = {}};
     for (const Rect& rect : rects_of_windows(point, windows)) transfer.rows.push_back(rows_of(rect, output));
@@ -193,17 +193,17 @@ std::vector<std::vector<Range>> windows_of_ranks(const plan::Point& point, const
 }
 
 /// The transfers of this rank: what it sends, or, on the root, what all other ranks send. Collective.
-std::vector<comm::RowTransfer> make_shipments(const plan::Point& point, const Team& team, const RankShare& share) {
+std::vector<comm::RowTransfer> transfers_of(const plan::Point& point, const Team& team, const RankShare& share) {
     const auto windows = windows_of_ranks(point, team, share);
     std::vector<comm::RowTransfer> transfers;
     if (!team.is_root()) {
         if (!team.shares_root_node(team.ranks.rank()))
-            transfers.push_back(make_shipment(team.ranks.rank(), point, share.windows_done(), share.output()));
+            transfers.push_back(transfer_from(team.ranks.rank(), point, share.windows_done(), share.output()));
         return transfers;
     }
     for (int rank = 1; rank < team.ranks.size(); ++rank)
         if (!team.shares_root_node(rank))
-            transfers.push_back(make_shipment(rank, point, windows[static_cast<size_t>(rank)], share.output()));
+            transfers.push_back(transfer_from(rank, point, windows[static_cast<size_t>(rank)], share.output()));
     return transfers;
 }
 
@@ -214,7 +214,7 @@ std::optional<int64_t> exchange(const plan::Point& point, const Team& team, cons
     // Whole images: the root already has the output, and copies stay on their ranks.
     if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == config::Workload::whole)
         return std::nullopt;
-    const auto transfers = make_shipments(point, team, share);
+    const auto transfers = transfers_of(point, team, share);
     team.channel->transfer(transfers);
     size_t bytes = 0;
     for (const comm::RowTransfer& transfer : transfers) bytes += transfer.total();
