@@ -1,5 +1,6 @@
 #include "report/results_comparison.hpp"
 
+#include "base/statistics.hpp"
 #include "base/text.hpp"
 #include "report/environment_differences.hpp"
 #include "report/results/setting_texts.hpp"
@@ -185,10 +186,50 @@ bool is_crowded(const Side& side) {
     });
 }
 
-/// `reason`: with the side in place of {}.
-void doubt(measure::Comparison& comparison, const Side& side, fmt::format_string<const char* const&> reason) {
+/// Share of the time of its calls for which a rank had a core, the mean of the launches; none where one does not tell.
+std::optional<double> core_share_of(const Side& side) {
+    constexpr double kLeastSeconds = 0.1;  // of one launch; a side has several
+    std::vector<double> shares;
+    for (const auto* point : side.launches) {
+        if (!has_figures(*point)) continue;
+        const auto share = record::core_share_of(point->trace, kLeastSeconds);
+        if (!share) return std::nullopt;
+        shares.push_back(*share);
+    }
+    return shares.empty() ? std::nullopt : std::optional(mean(shares));
+}
+
+void doubt(measure::Comparison& comparison, std::string reason) {
     comparison.change = measure::Change::unsure;
-    comparison.reason = fmt::format(reason, side.name);
+    comparison.reason = std::move(reason);
+}
+
+/// One side lacked cores, and by so much that this alone is half of the difference, or more.
+void doubt_cores(const Match& match, measure::Comparison& comparison) {
+    constexpr double kShort = 0.9, kExplained = 0.5;
+    const auto before = core_share_of(match.before), after = core_share_of(match.after);
+    if (!before || !after || std::min(*before, *after) >= kShort) return;
+    if (std::log(*before / *after) / std::log(comparison.ratio) < kExplained) return;
+    doubt(comparison,
+          fmt::format("a rank had a core for {:.0f} % of the time of its forward calls in OLD, for {:.0f} % in "
+                      "NEW: measure again with cores of its own for each rank",
+                      100 * *before, 100 * *after));
+}
+
+/// What was measured beside other work or is INVALID shows no difference. `point` has a comparison of two sides.
+void doubt_sides(const Match& match, PointComparison& point) {
+    const bool differs = point.comparison->change != measure::Change::same;
+    if (differs) doubt_cores(match, *point.comparison);
+    for (const Side* side : {&match.before, &match.after}) {
+        if (differs) add_foreign_work(*side, point.remarks);
+        if (differs && is_crowded(*side))
+            doubt(*point.comparison,
+                  fmt::format("others had more than twice the CPU time of the ranks of {}: measure it "
+                              "again on a quiet machine",
+                              side->name));
+        if (std::ranges::all_of(side->launches, is_invalid))
+            doubt(*point.comparison, fmt::format("figures of {} are INVALID: they are not to be compared", side->name));
+    }
 }
 
 /// What differs between two launches beside the work.
@@ -226,18 +267,7 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
         add_invalid(*side, point.remarks);
         point.invalid |= std::ranges::any_of(side->launches, is_invalid);
     }
-    if (point.comparison && !point.comparison->is_identity()) {
-        const bool differs = point.comparison->change != measure::Change::same;
-        for (const Side* side : {&match.before, &match.after}) {
-            if (differs) add_foreign_work(*side, point.remarks);
-            if (differs && is_crowded(*side))
-                doubt(
-                    *point.comparison, *side,
-                    "others had more than twice the CPU time of the ranks of {}: measure it again on a quiet machine");
-            if (std::ranges::all_of(side->launches, is_invalid))
-                doubt(*point.comparison, *side, "figures of {} are INVALID: they are not to be compared");
-        }
-    }
+    if (point.comparison && !point.comparison->is_identity()) doubt_sides(match, point);
     if (!match.before.launches.empty() && !match.after.launches.empty())
         for (const Side* side : {&match.before, &match.after})
             for (const RecordedPoint* launch : side->launches)
@@ -272,6 +302,22 @@ void check_simulated(const std::vector<ResultsFile>& old_files, const std::vecto
                                  *before ? "OLD" : "NEW", *before ? "NEW" : "OLD"));
 }
 
+/// When the launches of a side were started.
+std::pair<std::string, std::string> first_and_last(const std::vector<ResultsFile>& files) {
+    std::vector<std::string> times;
+    for (const auto& file : files) times.push_back(file.environment().started_at);
+    const auto [first, last] = std::ranges::minmax(times);
+    return {first, last};
+}
+
+/// Whether the launches of one side were all made before those of the other. A launch a side cannot be otherwise.
+bool are_one_after_the_other(const std::vector<ResultsFile>& old_files, const std::vector<ResultsFile>& new_files) {
+    if (std::min(old_files.size(), new_files.size()) < 2 || is_simulated_side(old_files).value_or(false)) return false;
+    const auto [old_first, old_last] = first_and_last(old_files);
+    const auto [new_first, new_last] = first_and_last(new_files);
+    return old_last < new_first || new_last < old_first;
+}
+
 }  // namespace
 
 int64_t ResultsComparison::count(measure::Change change) const {
@@ -298,6 +344,11 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
     add(new_files, &Match::after);
     for (const auto& match : matches.all())
         comparison.points.push_back(compare_point(match, comparison, matches.all()));
+    const int64_t differences = comparison.count(measure::Change::faster) + comparison.count(measure::Change::slower);
+    if (differences > 0 && are_one_after_the_other(old_files, new_files))
+        comparison.remarks.emplace_back(
+            "not measured in turns: all launches of one side began before those of the other, and what the machine did "
+            "meanwhile looks like a difference; start OLD and NEW in turns");
     return comparison;
 }
 

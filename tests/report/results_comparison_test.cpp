@@ -80,6 +80,52 @@ TEST(ResultsComparison, ACrowdedLaunchShowsNoDifference) {
     EXPECT_EQ(change(), measure::Change::faster);
 }
 
+/// Calls of 0.05 s in each of six repetitions, for which the rank had a core for this share of the time.
+ResultsFile launch_with_cores(double pass_s, double share) {
+    record::PointTrace trace = sample_point(1, pass_s, 1, 100);
+    for (size_t i = 0; i < trace.wall_s.size(); ++i) {
+        trace.ranks[0].stage_s[i][record::Stage::forward] = 0.05;
+        trace.ranks[0].cpu_s[i] = 0.05 * share;
+    }
+    return results_of({trace});
+}
+
+TEST(ResultsComparison, ASideThatLackedCoresShowsNoDifference) {
+    const auto compared = [](double old_s, double old_share, double new_s, double new_share) {
+        return compare_results({launch_with_cores(old_s, old_share)}, {launch_with_cores(new_s, new_share)})
+            .points.at(0)
+            .comparison.value();
+    };
+    EXPECT_EQ(compared(8, 1, 12, 1).change, measure::Change::slower);
+    EXPECT_EQ(compared(8, 1, 12, 0.65).change, measure::Change::unsure);
+    EXPECT_THAT(compared(8, 1, 12, 0.65).reason, testing::StartsWith("a rank had a core for 100 % of the time of its "
+                                                                     "forward calls in OLD, for 65 % in NEW"));
+    EXPECT_EQ(compared(12, 0.65, 8, 1).change, measure::Change::unsure);
+    EXPECT_EQ(compared(12, 1, 8, 0.65).change, measure::Change::faster) << "although it lacked cores";
+    EXPECT_EQ(compared(8, 0.65, 12, 0.65).change, measure::Change::slower) << "both did";
+    EXPECT_EQ(compared(8, 1, 16, 0.85).change, measure::Change::slower) << "more than by cores";
+    EXPECT_EQ(compared(8, 1, 10, 0.91).change, measure::Change::slower) << "as good as a core";
+}
+
+TEST(ResultsComparison, LaunchesThatWereNotMadeInTurnsAreSaidToBeThat) {
+    const auto launch = [](double pass_s, const char* hour) {
+        auto file = results_of({sample_point(1, pass_s, 1, 100)});
+        file.sessions.front().environment.started_at = std::string("2026-01-01T") + hour + ":00:00Z";
+        return file;
+    };
+    const auto told = [](const std::vector<ResultsFile>& before, const std::vector<ResultsFile>& after) {
+        return std::ranges::any_of(compare_results(before, after).remarks,
+                                   [](const auto& remark) { return remark.starts_with("not measured in turns"); });
+    };
+    const std::vector<ResultsFile> before = {launch(8, "08"), launch(8.01, "10")};
+    EXPECT_TRUE(told(before, {launch(16, "11"), launch(16.01, "12")}));
+    EXPECT_TRUE(told(before, {launch(16, "06"), launch(16.01, "07")}));
+    EXPECT_FALSE(told(before, {launch(16, "09"), launch(16.01, "11")}));
+    EXPECT_FALSE(told(before, {launch(16, "07"), launch(16.01, "09")}));
+    EXPECT_FALSE(told(before, {launch(8.02, "11"), launch(8.01, "12")})) << "no difference";
+    EXPECT_FALSE(told({launch(8, "08")}, {launch(16, "09")})) << "one a side";
+}
+
 /// mutant: the first launch alone.
 TEST(ResultsComparison, EachLaunchIsLookedAt) {
     const auto launch = [](int64_t reps_s) { return sample_point(1, static_cast<double>(reps_s), 1, 100); };
