@@ -319,6 +319,22 @@ class BroughtTest(program.ProgramTest):
         self.assertIn('in.png: changed while it was read; run again', result.stdout + result.stderr)
         self.assertFalse(out.exists())
 
+    def test_an_image_that_is_written_to_while_the_output_is_verified_is_not_saved(self):
+        image, out = Path(self.write('in.png', program.png(64, 64, 4))), self.folder / 'out.png'
+        changed = ('\nimport os\nplain = make_network\n\n\ndef make_network():\n    network = plain()\n    forward = network.forward\n\n'
+                   '    def watched(x):\n        if x.shape[-1] > 50:  # verified with more context\n'
+                   f'            os.utime({str(image)!r})\n        return forward(x)\n\n    network.forward = watched\n    return network\n')
+        self.write('model.py.card.yaml', 'channels: 3\nradius: 6\nhalo: 6\n')
+        for more, code in (('', 0), (changed, 1)):
+            model = self.write('model.py', (self.networks / 'dilated.py').read_text() + more)
+            result = program.run('denoise', image, out, '--network', model, '--trust-model', '--device', 'cpu', '--sigma', '0.1',
+                                 '--patch', '32', '--halo', '6', '--verify', '1', timeout=300)
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+            self.assertEqual('in.png: changed while it was read; run again' in result.stdout + result.stderr, code == 1,
+                             result.stdout + result.stderr)
+            self.assertEqual(out.exists(), code == 0)
+            out.unlink(missing_ok=True)
+
     def test_all_ranks_draw_the_same_weights(self):
         model = self.write('drawn.py', 'import random, numpy, torch\n\n\ndef make_network():\n'
                            '    network = torch.nn.Conv2d(3, 3, 3, padding=1)\n'

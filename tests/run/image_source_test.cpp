@@ -68,6 +68,27 @@ TEST_F(CroppedFile, ThatIsWrittenToIsNotReadAsOne) {
     EXPECT_NO_THROW(ImageSource({.height = 8, .width = 8}).require_unchanged()) << "a scene";
 }
 
+/// A source for each page, or for each group of bands, of files that were opened once.
+TEST_F(CroppedFile, IsOneVersionForAllSources) {
+    config::ImageSettings image = settings();
+    image.clean = image.path + ".clean";
+    std::filesystem::copy_file(image.path, image.clean);
+    const OpenFiles files = open_files(image);
+    const auto touch = [](const std::filesystem::path& file) {
+        std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
+    };
+    EXPECT_NO_THROW(ImageSource(image, files).require_unchanged());
+    EXPECT_NO_THROW(files.require_unchanged());
+    touch(image.clean);
+    EXPECT_THROW(ImageSource(image, files).require_unchanged(), Error);
+    EXPECT_THROW(files.require_unchanged(), Error);
+    EXPECT_NO_THROW(ImageSource(image).require_unchanged()) << "opened again";
+    std::filesystem::remove(image.clean);
+    EXPECT_NO_THROW(files.require_unchanged());
+    touch(image.path);
+    EXPECT_THROW(ImageSource(image, files).require_unchanged(), Error);
+}
+
 /// Raw samples that are written for a test.
 class RawFile : public testing::Test {
   protected:

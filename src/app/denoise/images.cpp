@@ -153,6 +153,7 @@ void Denoise::run_bands(const Image& image, const run::OpenFiles& files, const s
     }
     progress_.begin(run::Activity::writing);
     run::together(group_.ranks, [&] {
+        files.require_unchanged();
         if (complete && all) all->save(image.job.output, compression_);
     });
     report_(image.index, lines, passes);

@@ -143,6 +143,7 @@ class Stack {
         naming_page([&] { denoise_.runner_.finish_images(); });
         if (!failure_.empty()) return failure_;
         run::together(ranks_, [&] {
+            files_.require_unchanged();
             if (output_) output_->commit();
         });
         return ranks_.is_root() ? figures_.line(image_.job, num_pages) : "";

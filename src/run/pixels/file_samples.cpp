@@ -1,6 +1,7 @@
 #include "run/pixels/file_samples.hpp"
 
 #include "base/text.hpp"
+#include "base/user_paths.hpp"
 #include "config/text.hpp"
 
 #include "patchbench/base/enum_names.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace pb::run {
@@ -127,16 +129,34 @@ config::ImageSettings settings_of_clean(const config::ImageSettings& settings) {
     return clean;
 }
 
-OpenFiles open_files(const config::ImageSettings& settings) {
-    OpenFiles files{.image = open_file(settings)};
-    if (!settings.clean.empty()) files.clean = open_file(settings_of_clean(settings));
+void OpenFiles::require_unchanged() const {
+    for (const FileState& state : states) state.require_unchanged();
+}
+
+void FileState::require_unchanged() const {
+    if (was_written_to(path, version))
+        throw Error(fmt::format("{}: changed while it was read; run again when it is complete", path));
+}
+
+namespace {
+
+OpenFiles open_with(const config::ImageSettings& settings,
+                    const std::function<OpenImage(const config::ImageSettings&)>& open) {
+    OpenFiles files;
+    files.states.push_back({settings.path, file_version(settings.path)});  // before anything is read
+    files.image = open(settings);
+    if (settings.clean.empty()) return files;
+    files.states.push_back({settings.clean, file_version(settings.clean)});
+    files.clean = open(settings_of_clean(settings));
     return check_form(std::move(files), settings);
 }
 
+}  // namespace
+
+OpenFiles open_files(const config::ImageSettings& settings) { return open_with(settings, open_file); }
+
 OpenFiles open_pages(const config::ImageSettings& settings, std::span<const int64_t> pages) {
-    OpenFiles files{.image = open_stack(settings, pages)};
-    if (!settings.clean.empty()) files.clean = open_stack(settings_of_clean(settings), pages);
-    return check_form(std::move(files), settings);
+    return open_with(settings, [&](const auto& each) { return open_stack(each, pages); });
 }
 
 FileSamples::FileSamples(const config::ImageSettings& settings, OpenImage file)

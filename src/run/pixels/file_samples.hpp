@@ -22,13 +22,25 @@ using OpenImage = std::shared_ptr<image::ImageFile>;
 /// open_image.
 [[nodiscard]] OpenImage open_file(const config::ImageSettings& settings);
 
+/// A file as it was when it was opened.
+struct FileState {
+    std::string path;
+    std::string version;  // file_version
+
+    /// Throws Error when the file was written to since: what was read may be a mixture. One that was replaced is read
+    /// as it was.
+    void require_unchanged() const;
+};
+
 /// The open files of an image.
 struct OpenFiles {
     OpenImage image;
-    OpenImage clean;  // null: image.clean names none
+    OpenImage clean;                // null: image.clean names none
+    std::vector<FileState> states;  // of both
 
     /// Makes a page the current one of both.
     void turn_to(int64_t page) const;
+    void require_unchanged() const;
 };
 
 /// The settings with which `clean` is read: those of the image, with `clean` as its path, and without the form of raw

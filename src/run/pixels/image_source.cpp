@@ -1,7 +1,6 @@
 #include "run/pixels/image_source.hpp"
 
 #include "base/text.hpp"
-#include "base/user_paths.hpp"
 #include "image/synthetic.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +24,7 @@ ImageSource::ImageSource(const config::ImageSettings& settings)
     : ImageSource(settings, settings.path.empty() ? OpenFiles{} : open_files(settings)) {}
 
 ImageSource::ImageSource(const config::ImageSettings& settings, const OpenFiles& opened)
-    : settings_(settings), version_(file_version(settings.path)) {
+    : settings_(settings), states_(opened.states) {
     if (opened.image == nullptr) {
         crop_ = {0, 0, {settings.height, settings.width}};
         channels_ = settings.channels;
@@ -146,8 +145,7 @@ int64_t ImageSource::blank_gaps(const Rect& part, std::initializer_list<image::I
 }
 
 void ImageSource::require_unchanged() const {
-    if (was_written_to(settings_.path, version_))
-        throw Error(fmt::format("{}: changed while it was read; run again when it is complete", settings_.path));
+    for (const FileState& state : states_) state.require_unchanged();
 }
 
 std::string describe_source(const std::string& path, const plan::SourceFacts& facts) {

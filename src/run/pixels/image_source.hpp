@@ -65,16 +65,15 @@ class ImageSource {
 
     [[nodiscard]] image::ImageFile* file();  // null for a scene
     /// The version of the file when it was opened (file_version); empty for a scene.
-    [[nodiscard]] const std::string& version() const { return version_; }
-    /// Throws Error when the file was written to since it was opened: what was read may be a mixture. One that was
-    /// replaced is read as it was.
+    [[nodiscard]] std::string version() const { return states_.empty() ? "" : states_.front().version; }
+    /// As FileState's, of the file and that of the clean image.
     void require_unchanged() const;
 
   private:
     [[nodiscard]] bool has_gaps() const;
 
     config::ImageSettings settings_;
-    std::string version_;
+    std::vector<FileState> states_;
     std::unique_ptr<FileSamples> file_, clean_;
     Rect crop_;  // in coordinates of the file
     int64_t channels_ = 0;

@@ -111,6 +111,7 @@ void save_output(const Slab& output, ImageSource& source, const PointFiles& file
     image::Image alpha;
     if (info.has_alpha) alpha = original->read_alpha();
     const image::ImageMetadata metadata = metadata_to_save(source, files.compression);
+    source.require_unchanged();
     image::save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image,
                       files.compression.value_or(image::Compression::none));
 }

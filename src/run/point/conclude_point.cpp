@@ -110,7 +110,6 @@ void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& so
     const RankShare& share = *point.share;
     engine::empty_allocator_cache(team.place.device);
     if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
-    together(team.ranks, [&] { source.require_unchanged(); });
     const bool wanted = trace.point.settings.protocol.verify != config::VerifyMode::off;
     if (plan::is_simulated(trace.point)) {
         if (wanted) trace.verification = verify_passed_through(trace, team, share, source);
@@ -187,6 +186,7 @@ void Runner::Impl::conclude(Team& team, const PreparedPoint& point, const PointF
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
     check(team, point, source, trace, depth);
+    together(team.ranks, [&] { source.require_unchanged(); });  // it was read for the verification, too
     const bool is_wrong = trace.verification.outcome == record::Verification::Outcome::failed;
     if (check_budget && team.ranks.sum(is_wrong ? 1 : 0) > 0) check_budget->distrust();
     require_same_network(team, trace.point, *point.network, source.channels());
