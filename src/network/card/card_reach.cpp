@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
 constexpr double kVisibleInFlat = 1e-3;
+constexpr int64_t kLeastForStripes = 96;  // px across them: grey levels of some 3 px each
 
 class ReachSearch {
   public:
@@ -134,13 +135,16 @@ class ReachSearch {
 
     /// Whether pixels beyond `halo`, but within kFarthest along one axis, change the middle of a long strip. A filter
     /// with far holes looks bounded in a square window whose edge is within a hole. Networks fill gaps, or average more
-    /// where nothing varies: in strips that are flat, where rounding shows more than in noise.
+    /// where nothing varies, or at some brightness alone: in strips with flat stripes, where rounding shows more than
+    /// in noise.
     [[nodiscard]] bool sees_beyond(int64_t halo) {
-        return std::ranges::any_of(trials_.long_strips(base_), [&](Extent extent) {
-            return trials_.accepts(extent) &&
-                   (influence_beyond(halo, {.extent = extent}) > kVisible ||
-                    influence_beyond(halo, {.extent = extent, .is_flat = true}) > kVisibleInFlat);
-        });  // it may lack memory
+        const auto sees = [&](int64_t base, bool is_flat, double visible) {
+            return std::ranges::any_of(trials_.long_strips(base), [&](Extent extent) {
+                return trials_.accepts(extent) &&  // it may lack memory
+                       influence_beyond(halo, {.extent = extent, .is_flat = is_flat}) > visible;
+            });
+        };
+        return sees(base_, false, kVisible) || sees(std::max(base_, kLeastForStripes), true, kVisibleInFlat);
     }
 
     /// How much the pixels farther than `halo` along the strip change its middle.

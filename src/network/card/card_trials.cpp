@@ -39,8 +39,14 @@ std::vector<float> fill_window(const NetworkCard& card, const TrialWindow& windo
     return values;
 }
 
-/// Whether a pixel is in the first half along the longer side.
-bool is_black(Extent extent, int64_t y, int64_t x) { return extent.w > extent.h ? 2 * y < extent.h : 2 * x < extent.w; }
+/// Across the longer side: black, white, and grey levels in steps of a sixteenth.
+double flat_value(Extent extent, int64_t y, int64_t x) {
+    constexpr int kSteps = 16;
+    const bool is_wide = extent.w > extent.h;
+    const double across = static_cast<double>(is_wide ? y : x) / static_cast<double>(is_wide ? extent.h : extent.w);
+    if (across < 0.5) return across < 0.25 ? 0 : 1;
+    return std::floor((2 * across - 1) * (kSteps + 1)) / kSteps;
+}
 
 }  // namespace
 
@@ -48,7 +54,7 @@ std::vector<float> noise_window(const NetworkCard& card, const TrialWindow& wind
     constexpr uint64_t kField = 1, kOther = 2;
     return fill_window(card, window, [&](int64_t c, int64_t y, int64_t x) {
         const bool is_changed = window.changed && window.changed(y, x);
-        if (window.is_flat && !is_changed) return is_black(window.extent, y, x) ? 0.0 : 1.0;
+        if (window.is_flat && !is_changed) return flat_value(window.extent, y, x);
         const double value = uniform_at(c, y + window.row, x + window.column, is_changed ? kOther : kField);
         // The changed ones have another mean, and smaller and larger values: a minimum and a maximum see both.
         return is_changed ? (value < 1.0 / 3 ? 0 : 0.5 + 0.5 * value) : 0.6 * value;
