@@ -136,7 +136,7 @@ config::Config bench_config(const config::Assignments& given) {
     read_measured_calls(config);
     if (!is_given(given, "weights"))
         for (auto& point : config.points)
-            if (!weights_of(point)) point.weights = kUntrained;
+            if (!point.network.is_brought() && !weights_of(point)) point.weights = kUntrained;
     return config;
 }
 

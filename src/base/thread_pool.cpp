@@ -1,12 +1,29 @@
 #include "base/thread_pool.hpp"
 
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
 namespace pb {
 
 ThreadPool::ThreadPool(int size) {
-    for (int thread = 1; thread < size; ++thread) threads_.emplace_back([this, thread] { serve(thread); });
+    try {
+        for (int thread = 1; thread < size; ++thread) threads_.emplace_back([this, thread] { serve(thread); });
+    } catch (const std::system_error& error) {
+        const int started = this->size();
+        end();
+        throw Error(
+            fmt::format("threads: {} of {} could be started ({}); take fewer, or raise the limit on processes "
+                        "(ulimit -u, the pids limit of a container)",
+                        started, size, error.what()));
+    }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { end(); }
+
+void ThreadPool::end() {
     work_ = nullptr;
     ++round_;
     round_.notify_all();

@@ -16,7 +16,7 @@ class ThreadPool {
     /// `thread`: 0 to size() - 1; 0 is the caller. Must not throw.
     using Work = std::function<void(Range share, int thread)>;
 
-    /// Starts size - 1 threads, with the processors of the calling one.
+    /// Starts size - 1 threads, with the processors of the calling one. Throws Error when the system starts no more.
     explicit ThreadPool(int size);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -29,6 +29,7 @@ class ThreadPool {
 
   private:
     void serve(int thread);
+    void end();
 
     const Work* work_ = nullptr;  // null: the threads end
     int64_t count_ = 0;

@@ -94,12 +94,10 @@ void check_device_choices(const Point& point) {
         throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
 }
 
-/// Allows more threads than cores, up to a limit, so that a study can measure what they cost.
 void check_threads(Point& point, const Topology& topology) {
-    constexpr int64_t kMostPerCore = 16;
     const RankPlace& place = topology.ranks.front();
     if (place.affinity.empty()) return;  // a plan for another machine
-    const int64_t most = kMostPerCore * std::max(1, place.num_cores);
+    const int64_t most = kMostThreadsPerCore * std::max(1, place.num_cores);
     if (point.settings.threads.count > most)
         throw Refused(fmt::format("threads = {}: rank 0 may use {}; choose threads: auto, or at most {}",
                                   point.settings.threads.count, counted(place.num_cores, "core"), most));

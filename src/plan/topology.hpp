@@ -33,6 +33,9 @@ struct RankPlace {
     [[nodiscard]] const std::string& device_id() const { return device_uuid.empty() ? pci_bus_id : device_uuid; }
 };
 
+/// More threads than cores are allowed, so that a study can measure what they cost.
+inline constexpr int kMostThreadsPerCore = 16;
+
 struct Topology {
     std::vector<RankPlace> ranks;
     int num_apart = 1;  // groups of ranks like this one on its node, each with images of its own, that share weights

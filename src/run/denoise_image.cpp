@@ -30,6 +30,7 @@ engine::Weights load(const UntrainedNetwork& network) {
 }
 
 void check_values(const FloatImageView& image) {
+    if (image.values == nullptr) throw UsageError("the image has no values: its pointer is null");
     const int64_t count = image.extent.pixels() * image.channels;
     const float* const end = image.values + count;
     const float* const odd = std::find_if_not(image.values, end, [](float value) { return std::isfinite(value); });
@@ -44,8 +45,9 @@ void check(const FloatImageView& image, const engine::Weights& weights, const De
                                      counted(weights.channels(), "image channel"), image.channels));
     if (options.sigma && !(*options.sigma >= 0 && *options.sigma <= 1))
         throw UsageError(fmt::format("sigma = {}: must be from 0 to 1", *options.sigma));
-    if (options.threads < 0)
-        throw UsageError(fmt::format("threads = {}: must be 1 or more, or 0 for all", options.threads));
+    const int most = plan::kMostThreadsPerCore * std::max(1, static_cast<int>(device::affinity().size()));
+    if (options.threads < 0 || options.threads > most)
+        throw UsageError(fmt::format("threads = {}: must be from 1 to {}, or 0 for all", options.threads, most));
     const auto num_cuda_devices = static_cast<int>(device::visible_cuda_devices().size());
     if (options.device.is_cuda() && (options.device.index < 0 || options.device.index >= num_cuda_devices))
         throw UsageError(fmt::format("device = cuda {}: there are {} {}; use the CPU", options.device.index,
