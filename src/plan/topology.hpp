@@ -34,7 +34,7 @@ struct RankPlace {
 };
 
 /// More threads than cores are allowed, so that a study can measure what they cost.
-inline constexpr int kMostThreadsPerCore = 16;
+inline constexpr int64_t kMostThreadsPerCore = 16;
 
 struct Topology {
     std::vector<RankPlace> ranks;

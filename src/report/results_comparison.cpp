@@ -305,6 +305,7 @@ void check_simulated(const std::vector<ResultsFile>& old_files, const std::vecto
 /// When the launches of a side were started.
 std::pair<std::string, std::string> first_and_last(const std::vector<ResultsFile>& files) {
     std::vector<std::string> times;
+    times.reserve(files.size());
     for (const auto& file : files) times.push_back(file.environment().started_at);
     const auto [first, last] = std::ranges::minmax(times);
     return {first, last};

@@ -45,7 +45,7 @@ void check(const FloatImageView& image, const engine::Weights& weights, const De
                                      counted(weights.channels(), "image channel"), image.channels));
     if (options.sigma && !(*options.sigma >= 0 && *options.sigma <= 1))
         throw UsageError(fmt::format("sigma = {}: must be from 0 to 1", *options.sigma));
-    const int most = plan::kMostThreadsPerCore * std::max(1, static_cast<int>(device::affinity().size()));
+    const int64_t most = plan::kMostThreadsPerCore * std::max<int64_t>(1, std::ssize(device::affinity()));
     if (options.threads < 0 || options.threads > most)
         throw UsageError(fmt::format("threads = {}: must be from 1 to {}, or 0 for all", options.threads, most));
     const auto num_cuda_devices = static_cast<int>(device::visible_cuda_devices().size());

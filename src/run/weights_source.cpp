@@ -24,10 +24,14 @@ constexpr int64_t kColour = 3;
 
 fs::path default_file(network::NetworkKind network, int64_t channels) {
     if (const auto file = find_default_weights(network, channels)) return *file;
+    const bool are_published = std::ranges::any_of(read_model_card(network), [&](const config::ModelWeights& entry) {
+        return entry.channels == channels && !entry.url.empty();
+    });
     throw UsageError(
-        fmt::format("no weights for {} with {} in '{}': fetch the official ones with models/get_weights.sh, "
-                    "name a file with `weights` (denoise: --weights), or use seed:<n> (untrained, for speed only)",
-                    name_of(network), counted(channels, "image channel"), models_folder().string()));
+        fmt::format("no weights for {} with {} in '{}': {}name a file with `weights` (denoise: --weights), or use "
+                    "seed:<n> (untrained, for speed only)",
+                    name_of(network), counted(channels, "image channel"), models_folder().string(),
+                    are_published ? "fetch the official ones with models/get_weights.sh, " : "none are published; "));
 }
 
 /// Adds the training sigma of a network for one sigma from the model card; checkpoints rarely contain it.

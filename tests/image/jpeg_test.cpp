@@ -72,6 +72,7 @@ TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
     EXPECT_THAT(not_kept(JPEG_COM, "a comment"), testing::ElementsAre("comment"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 13, "Photoshop 3.0"), testing::ElementsAre("IPTC"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, "http://ns.adobe.com/xap/1.0/"), testing::ElementsAre("XMP"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 1, std::string("Exif\0\0of a camera", 17)), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "MPF"), testing::ElementsAre("further pictures"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "of a camera"), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, std::string("ICC_PROFILE\0\1\2half of it", 25)),

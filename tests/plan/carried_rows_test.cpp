@@ -131,6 +131,8 @@ TEST(Carried, AreCopiedToFixedMemoryWhereStepsAreReplayed) {
     EXPECT_GT(band_bytes(replayed).maps, band_bytes(enqueued).maps);
     settings.halo.kind = config::HaloSetting::Kind::exchanged;
     EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Contains("cuda_graph has no effect on exchanged rows"));
+    settings.cuda_graph = false;
+    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Not(Contains(HasSubstr("cuda_graph"))));
 }
 
 TEST(Carried, NothingIsReplayedOnTheCpu) {

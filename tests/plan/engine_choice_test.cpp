@@ -153,8 +153,23 @@ TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
         settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
         const Point point = point_of(settings, cuda_topology(1));
         EXPECT_EQ(point.settings.engine, engine);
+        EXPECT_THAT(point.notes, Not(Contains(HasSubstr("has no effect"))));
         const bool takes_gpu = engine == EngineKind::torch;
         EXPECT_EQ(point.device, takes_gpu ? DeviceKind::cuda : DeviceKind::cpu) << "other processes compute on the CPU";
+    }
+}
+
+TEST(Plan, AnExactHaloNeedsABoundedNetwork) {
+    config::PointSettings settings = small_point();
+    settings.network = network::kBroughtKind;
+    settings.network.file = "own.pt";
+    settings.network.card = network::NetworkCard{};
+    for (const auto& halo :
+         {config::HaloSetting{config::HaloSetting::Kind::exact, 0}, {config::HaloSetting::Kind::pixels, 8}}) {
+        settings.halo = halo;
+        const bool is_exact = halo.kind == config::HaloSetting::Kind::exact;
+        EXPECT_EQ(refusal_of(settings).find("the receptive field of own.pt is unbounded") != std::string::npos,
+                  is_exact);
     }
 }
 

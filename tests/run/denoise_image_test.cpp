@@ -111,6 +111,7 @@ TEST(DenoiseImage, WhatCannotBeIsRefused) {
     EXPECT_NE(refusal_of([](auto& o) { o.patch = 0; }).find("patch"), std::string::npos);
     EXPECT_NE(refusal_of([](auto& o) { o.batch = 0; }).find("batch = 0"), std::string::npos);
     EXPECT_NE(refusal_of([](auto& o) { o.threads = -1; }).find("threads = -1"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.threads = 100000; }).find("threads = 100000"), std::string::npos);
     EXPECT_NE(refusal_of([](auto& o) { o.sigma = 2; }).find("sigma = 2"), std::string::npos);
     EXPECT_NE(refusal_of([](auto& o) { o.sigma = std::nan(""); }).find("sigma = nan"), std::string::npos);
     EXPECT_NE(refusal_of([](auto& o) {
@@ -125,6 +126,8 @@ TEST(DenoiseImage, ValuesThatAreNotFiniteAreNamed) {
     FloatImage picture = make_picture(3);
     picture.values[1234] = std::numeric_limits<float>::infinity();
     EXPECT_NE(refusal(picture, small_dncnn()).find("value 1234"), std::string::npos);
+    const auto refused = usage_error([&] { (void)denoise({nullptr, kExtent, 3}, small_dncnn()); });
+    EXPECT_NE(refused.find("no values"), std::string::npos);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <gmock/gmock.h>
 
 namespace pb::run {
@@ -75,6 +77,19 @@ TEST(FindWeights, TheCardSpeaksOfItsOwnFilesOnly) {
     const auto weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1);
     engine::save_safetensors(test::to_state_dict(weights), settings.weights);
     EXPECT_FALSE(find_weights(settings, 3).trained_sigma) << "the card lists weights for 0.1";
+}
+
+/// UNet has none, DnCNN has some, which may have been fetched.
+TEST(FindWeights, NobodyIsSentToWeightsThatAreNotPublished) {
+    config::PointSettings settings;
+    settings.network = network::kind_of<network::UnetShape>();
+    settings.weights = config::kDefaultWeights;
+    try {
+        (void)find_weights(settings, 3);
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("none are published; name a file"));
+    }
 }
 
 TEST(WeightsFiles, AreThoseThatASettingNames) {

@@ -11,6 +11,9 @@ pb.unspokenSettings = new Set([
   'image.seed', 'image.channels'
 ]);
 
+/// Settled values that describe the network in a file, which `network` or `weights` name.
+pb.factsOfNetwork = new Set(['network', 'layers']);
+
 pb.flatten = (object, prefix = '', into = {}) => {
   for (const [key, value] of Object.entries(object)) {
     if (key === 'settled') continue;
@@ -27,7 +30,7 @@ pb.settingsOf = (raw, protocolKeys) => {
   for (const [key, value] of Object.entries(pb.flatten(raw.point)))
     if (!protocolKeys.has(key) && !pb.unspokenSettings.has(key)) settings[key] = value;
   for (const [key, value] of Object.entries(raw.point.settled ?? {}))
-    if (value !== null) settings[key] = value;
+    if (value !== null && !pb.factsOfNetwork.has(key)) settings[key] = value;
   // Neither is a halo of tiles with the same pixels.
   if (settings.band_rows)
     settings.halo_px = 'carried';
