@@ -25,8 +25,7 @@ struct TrialWindow {
     int64_t row = 0, column = 0;  // of its first pixel in the field
     double sigma = 0.1;           // in [0,1] units
     Changed changed = {};
-    bool is_flat =
-        false;  // pixels that are not changed: black, white and levels of grey in stripes along the longer side
+    bool is_flat = false;  // pixels that are not changed: stripes of black, white and grey along the longer side
 };
 
 /// Values in [0,1] times the card's range, as NCHW; where the card has a noise level, it is the last channel.
