@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
 #include "config/yaml/yaml_text.hpp"
@@ -5,39 +6,43 @@
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <ranges>
 
 namespace pb::config {
 
 namespace {
+
+using Members = std::vector<std::pair<std::string, std::function<void(const std::string&)>>>;
+
+std::string names_of_all(const Members& members) {
+    std::string names;
+    for (const auto& [name, take] : members) add_item(names, name, ", ");
+    return names;
+}
 
 ModelWeights model_weights(YamlText& yaml, const YAML::Node& entry) {
     if (!entry.IsMap()) yaml.fail(entry.Mark(), "weights: each entry must be a map (`- {name: .., file: ..}`)");
     ModelWeights weights;
     const auto into = [](auto& member) { return [&](const std::string& text) { parse_setting(text, member); }; };
     const auto passed_over = [](const std::string&) {};
-    const std::vector<std::pair<std::string, std::function<void(const std::string&)>>> members{
-        {"name", into(weights.name)},
-        {"file", into(weights.file)},
-        {"url", into(weights.url)},
-        {"sha256", into(weights.sha256)},
-        {"channels", into(weights.channels)},
-        {"sigma_train", into(weights.sigma_train)},
-        {"layout", passed_over},
-        {"trained_on", passed_over},
-        {"note", passed_over}};
+    const Members members{{"name", into(weights.name)},
+                          {"file", into(weights.file)},
+                          {"url", into(weights.url)},
+                          {"sha256", into(weights.sha256)},
+                          {"channels", into(weights.channels)},
+                          {"sigma_train", into(weights.sigma_train)},
+                          {"layout", passed_over},
+                          {"trained_on", passed_over},
+                          {"note", passed_over}};
     YamlText::Seen seen;
     for (const auto& item : entry) {
         const std::string key = yaml.key_of(item.first, "", seen);
         const auto member = std::ranges::find(members, key, [](const auto& known) { return known.first; });
         if (member == members.end())
-            yaml.fail(item.first.Mark(),
-                      fmt::format("unknown key '{}'; known are {}", key, fmt::join(members | std::views::keys, ", ")));
+            yaml.fail(item.first.Mark(), fmt::format("unknown key '{}'; known are {}", key, names_of_all(members)));
         if (item.second.IsNull()) continue;  // the same as an absent key
         const PlacedText value = yaml.scalar(item.second, key);
         try {
