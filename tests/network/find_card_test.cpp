@@ -206,7 +206,7 @@ TEST(FindCard, WhatIsSeenInFlatPartsAloneCounts) {
 
 /// As smoothing by brightness, of shadows for example.
 TEST(FindCard, WhatIsSeenAtSomeBrightnessAloneCounts) {
-    for (const double low : {0.02, 0.45, 0.8}) {
+    for (const double low : {0.02, 0.45, 0.8, 0.99}) {
         const FoundCard found = find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
             double mean = 0;
             for (int64_t row = y - 3; row <= y + 3; ++row)
