@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
 constexpr double kVisibleInFlat = 1e-3;
-constexpr int64_t kLeastForStripes = 96;  // px across them: grey levels of some 3 px each
+constexpr int64_t kLeastForStripes = 64;  // px across them: grey levels of some 2 px each
 
 class ReachSearch {
   public:
