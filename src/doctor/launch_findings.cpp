@@ -152,7 +152,7 @@ void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& link
                        "leave that node out, or have it looked at"});
 }
 
-/// Of `ulimit`.
+/// A limit that `ulimit` sets.
 struct LimitKind {
     const char* option;
     const char* what;
