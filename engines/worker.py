@@ -167,6 +167,14 @@ def describe(error):
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def missing_package(error, engine):
+    """What to do where the environment of an engine lacks a package: it was removed, or moved away from its LibTorch."""
+    if not isinstance(error, ModuleNotFoundError) or engine.startswith("python:"):
+        return ""
+    return (f"; the environment {sys.prefix} is not complete: install it there, or remove the folder and run "
+            f"launch/engines.sh --only {engine}")
+
+
 def serve(rank, adapter, engine, windows):
     """Answers requests until the rank ends."""
     while request := rank.recv(REQUEST.size):
@@ -226,7 +234,8 @@ def main():
         adapter, engine, windows, ready = start(arguments)
     except Exception as error:
         status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
-        rank.send(REPLY.pack(status, 0, 0, 0) + describe(error).encode()[:LARGEST_TEXT])
+        text = describe(error) + missing_package(error, arguments.engine)
+        rank.send(REPLY.pack(status, 0, 0, 0) + text.encode()[:LARGEST_TEXT])
         raise
     rank.send(REPLY.pack(OK, 0, 0, 0) + ready.encode())
     serve(rank, adapter, engine, windows)

@@ -58,15 +58,18 @@ python_for() { # engine
 }
 
 install() { # engine
-    local engine=$1 requirements installed environment python
+    local engine=$1 requirements installed environment python beside=
+    if [ "$engine" = pytorch ]; then # another LibTorch needs another environment
+        beside=" beside $(find_torch_site)"
+    fi
     requirements=$(requirements_of "$engine")
     environment=$folder/$engine
     installed=$(cat "$environment/installed" 2>/dev/null || true)
-    [ "$installed" = "$(gpu_requirements_of "$engine")" ] && return # it runs on a CPU, too
+    [ "$installed" = "$(gpu_requirements_of "$engine")$beside" ] && return # it runs on a CPU, too
     if [ -n "$gpu" ]; then
         requirements=$(gpu_requirements_of "$engine")
     fi
-    [ "$installed" = "$requirements" ] && return
+    [ "$installed" = "$requirements$beside" ] && return
     python=$(python_for "$engine")
     say "installing the engine $engine into $environment: $requirements"
     rm -rf "$environment"
@@ -77,7 +80,7 @@ install() { # engine
     if [ "$engine" = pytorch ]; then
         find_torch_site >"$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
     fi
-    echo "$requirements" >"$environment/installed"
+    echo "$requirements$beside" >"$environment/installed"
 }
 
 while [ $# -gt 0 ]; do

@@ -31,24 +31,27 @@ namespace fs = std::filesystem;
 namespace {
 
 /// An installed engine that runs `file`; where there is a choice one in a process of its own, which a network that
-/// crashes ends alone.
-EngineKind installed_engine_for(const fs::path& file) {
+/// crashes ends alone. `obstacle`: why our own engines do not run it, if that is known.
+EngineKind installed_engine_for(const fs::path& file, const std::string& obstacle) {
     const auto engines = engines_of_file(file.string());
     auto found = std::ranges::find_if(
         engines, [](EngineKind each) { return has_own_process(each) && engine::is_installed(each); });
     if (found == engines.end()) found = std::ranges::find_if(engines, engine::is_installed);
     if (found != engines.end()) return *found;
-    throw UsageError(fmt::format("{}: no engine that runs it is installed: launch/engines.sh --only {}", file.string(),
-                                 name_of(engines.front())));
+    throw UsageError(
+        fmt::format("{}: {}no engine that runs it is installed: launch/engines.sh --only {}", file.string(),
+                    obstacle.empty() ? "" : "not for the engines torch and native (" + obstacle + "), and ",
+                    name_of(engines.front())));
 }
 
 engine::EngineOptions trial_options(const fs::path& file, const config::EngineSetting& wanted,
-                                    std::optional<EngineKind> sole) {
+                                    std::optional<EngineKind> sole, const std::string& obstacle) {
     engine::EngineOptions options{.engine = wanted.kind};
     options.worker.file = wanted.file;
     options.threads = device::usable_processors();
     options.worker.interrupt = comm::stop_if_interrupted;
-    if (wanted.is_automatic || !runs_file(wanted.kind, file.string())) options.engine = installed_engine_for(file);
+    if (wanted.is_automatic || !runs_file(wanted.kind, file.string()))
+        options.engine = installed_engine_for(file, obstacle);
     if (sole && options.engine != EngineKind::python) options.engine = *sole;
     return options;
 }
@@ -194,7 +197,7 @@ LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     engine::LayersInFile layers = engine::layers_in(file);
     if (layers.card) return look_at_layers(file, *layers.card, card);
     const auto sole = engine::sole_engine_of(file);
-    LookedAt looked = card ? *card : try_file(file, trial_options(file, look.engine, sole));
+    LookedAt looked = card ? *card : try_file(file, trial_options(file, look.engine, sole, layers.obstacle));
     looked.sole_engine = sole;
     looked.obstacle = std::move(layers.obstacle);
     return looked;

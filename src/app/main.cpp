@@ -13,11 +13,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace pb::app {
@@ -54,6 +56,9 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& unexpe
         if (is_value) return "each key=value needs an option of its own: --set a=1 --set b=2";
         const std::string nearest = nearest_word(word, known_words(app, word));
         if (!nearest.empty()) return fmt::format("'{}': did you mean '{}'?", word, nearest);
+        if (std::error_code ignored; app.get_subcommands().empty() && std::filesystem::exists(word, ignored))
+            return fmt::format(
+                "'{}' is a file, not a command: patchbench denoise IN... OUT, or patchbench run STUDY.yaml", word);
     }
     return {};
 }

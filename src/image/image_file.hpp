@@ -46,9 +46,17 @@ struct TiffResolution {
     uint16_t unit = 0;   // the number of TIFF's ResolutionUnit: 1 none, 2 inch, 3 centimetre
 };
 
+/// A part of a file that only its own format can hold: a text chunk of PNG, a comment or Photoshop's block of JPEG.
+struct FormatBlock {
+    std::string extension;  // of the format: ".png", ".jpg"
+    std::string type;       // "tEXt", "COM", ..
+    std::string meaning;    // what is lost in another format, in words: "text"
+    std::vector<std::byte> content;
+};
+
 /// The metadata of a file, copied from input to output where both formats can hold it. Pixels are never rotated: the
 /// orientation remains a tag. TIFF keeps only the orientation of the EXIF block; reading a TIFF that is not upright
-/// makes an EXIF block with that one entry. JPEG holds at most 65527 bytes of EXIF.
+/// makes an EXIF block with that one entry. JPEG holds at most 65527 bytes of EXIF and 65502 of XMP.
 struct ImageMetadata {
     std::vector<std::byte> icc_profile;
     std::vector<std::byte> exif;  // the TIFF-structured block, without "Exif\0\0"
@@ -63,6 +71,8 @@ struct ImageMetadata {
     std::optional<double> nodata;       // GDAL_NODATA (also in tiff_tags): samples of this value are missing data
     uint16_t tiff_compression = 1;      // TIFF's number of the compression; 1: none
     std::vector<std::string> not_kept;  // metadata that is not stored here, in words: "pyramid of 3 levels"
+    std::vector<std::byte> xmp;         // a packet of XMP (XML in UTF-8)
+    std::vector<FormatBlock> format_blocks;
 };
 
 /// An image file open for reading. Not thread-safe: each rank opens its own.

@@ -520,6 +520,11 @@ class BroughtTest(program.ProgramTest):
         self.assertIn('windows in torch', result.stderr)
         self.assertTrue((self.folder / 'out.png').read_bytes())
 
+    def test_a_network_that_no_installed_engine_runs_is_refused_with_the_reason(self):
+        alone = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
+        refused = program.run('networks', self.file('dilated'), env=alone)
+        self.assert_refused(refused, 2, 'dilated.onnx', 'engines torch and native', 'dilation', '--only onnxruntime')
+
     def test_a_known_network_goes_the_short_way(self):
         model = self.folder / 'ours.onnx'
         self.assertEqual(program.run('networks', '--export', model, '--network', 'dncnn', '--weights', 'seed:1').returncode, 0)

@@ -132,6 +132,16 @@ class EnginesTest(program.ProgramTest):
         self.assertEqual([point['status'] for point in points], ['failed', 'ok'])
         self.assertIn('launch/engines.sh --only jax', points[0]['reason'])
 
+    def test_an_engine_without_its_packages_is_named_with_what_to_do(self):
+        environment = self.folder / 'jax'
+        subprocess.run([sys.executable, '-m', 'venv', '--without-pip', environment], check=True)
+        self.env['PATCHBENCH_ENGINES'] = str(self.folder)
+        del self.env['PATCHBENCH_PYTHON']
+        _, (point,) = self.run_study('engine: jax\n')
+        self.assertEqual(point['status'], 'failed')
+        for words in ("No module named 'jax'", str(environment), 'launch/engines.sh --only jax'):
+            self.assertIn(words, point['reason'])
+
     def test_no_process_outlives_a_killed_rank(self):
         pid_file = self.folder / 'pid'
         study = self.write('study.yaml', STUDY + f'engine: "python:{FAULTY}"\nworker.options: "call=hang,pid={pid_file}"\n')

@@ -1,3 +1,5 @@
+#include "image/formats/formats.hpp"
+#include "image/formats/metadata.hpp"
 #include "image/quality.hpp"
 #include "image/synthetic.hpp"
 #include "image_support.hpp"
@@ -69,14 +71,46 @@ TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
         write_jpeg_fixture(folder / "a.jpg", {.markers = {{marker, text}}});
         return open_image(folder / "a.jpg")->metadata().not_kept;
     };
-    EXPECT_THAT(not_kept(JPEG_COM, "a comment"), testing::ElementsAre("comment"));
-    EXPECT_THAT(not_kept(JPEG_APP0 + 13, "Photoshop 3.0"), testing::ElementsAre("IPTC"));
-    EXPECT_THAT(not_kept(JPEG_APP0 + 1, "http://ns.adobe.com/xap/1.0/"), testing::ElementsAre("XMP"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 1, std::string("http://ns.adobe.com/xmp/extension/\0rest", 39)),
+                testing::ElementsAre("XMP of more than 64 KB"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 1, "FLIR"), testing::ElementsAre("data of a program (APP1)"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, std::string("Exif\0\0of a camera", 17)), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "MPF"), testing::ElementsAre("further pictures"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "of a camera"), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, std::string("ICC_PROFILE\0\1\2half of it", 25)),
                 testing::ElementsAre("damaged colour profile"));
+}
+
+TEST(Jpeg, XmpCommentsAndIptcSurvive) {
+    const TemporaryFolder folder;
+    const std::string packet(kMostXmpInJpeg, 'x');
+    write_jpeg_fixture(folder / "a.jpg", {.markers = {{JPEG_APP0 + 1, std::string(kXmpMark) + packet},
+                                                      {JPEG_APP0 + 1, std::string(kXmpMark) + "a second one"},
+                                                      {JPEG_COM, "a comment"},
+                                                      {JPEG_APP0 + 13, "Photoshop 3.0"},
+                                                      {JPEG_COM, ""}}});
+    const ImageMetadata metadata = open_image(folder / "a.jpg")->metadata();
+    EXPECT_EQ(metadata.xmp, test::bytes_of(packet));
+    EXPECT_THAT(lost_metadata(metadata, "b.jpeg", false), testing::IsEmpty());
+    EXPECT_THAT(lost_metadata(metadata, "b.png", false), testing::ElementsAre("comment", "IPTC"));
+    EXPECT_THAT(lost_metadata(metadata, "b.bmp", false), testing::ElementsAre("XMP", "comment", "IPTC"));
+    save_image({load_image(folder / "a.jpg").view(), {}, &metadata}, folder / "b.jpeg");
+    const ImageMetadata written = open_image(folder / "b.jpeg")->metadata();
+    EXPECT_EQ(written.xmp, metadata.xmp);
+    ASSERT_EQ(written.format_blocks.size(), 3);
+    EXPECT_EQ(written.format_blocks[0].content, test::bytes_of("a comment"));
+    EXPECT_EQ(written.format_blocks[1].content, test::bytes_of("Photoshop 3.0"));
+    EXPECT_EQ(written.format_blocks[1].type, "APP13");
+    EXPECT_TRUE(written.format_blocks[2].content.empty());
+}
+
+TEST(Jpeg, XmpThatIsTooLongIsNamed) {
+    const TemporaryFolder folder;
+    const ImageMetadata metadata{.xmp = std::vector<std::byte>(kMostXmpInJpeg + 1)};
+    EXPECT_THAT(lost_metadata(metadata, "a.jpg", false), testing::ElementsAre("XMP of more than 64 KB"));
+    EXPECT_THAT(lost_metadata(metadata, "a.png", false), testing::IsEmpty());
+    save_image({test::make_pattern({16, 16}, 3, DType::u8).view(), {}, &metadata}, folder / "a.jpg");
+    EXPECT_TRUE(open_image(folder / "a.jpg")->metadata().xmp.empty());
 }
 
 void replace_in(const std::filesystem::path& path, const std::string& old, const std::string& now) {

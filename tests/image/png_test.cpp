@@ -1,3 +1,5 @@
+#include "image/formats/png.hpp"
+
 #include "image/formats/metadata.hpp"
 #include "png_fixture.hpp"
 
@@ -94,6 +96,27 @@ TEST(Png, MetadataThatNoOutputKeepsIsNamed) {
     for (const std::string& damaged :
          {std::string("name"), std::string("name\0", 5), std::string("name\0\0not zlib", 14)})
         EXPECT_THAT(not_kept("iCCP", damaged), testing::ElementsAre("damaged colour profile"));
+}
+
+TEST(Png, TextsAndXmpSurvive) {
+    const TemporaryFolder folder;
+    write_png_fixture(folder / "a.png", PngKind{}, {{1, 2, 3}}, 1);
+    const std::string comment("Comment\0by hand", 15), other("XML:com.adobe.xmp\0\1\0\0\0packed", 28);
+    insert_chunk(folder / "a.png", "iTXt", std::string(kXmpKeyword) + "<x/>");
+    insert_chunk(folder / "a.png", "tEXt", comment);
+    insert_chunk(folder / "a.png", "iTXt", other);
+    const ImageMetadata metadata = open_image(folder / "a.png")->metadata();
+    EXPECT_EQ(metadata.xmp, test::bytes_of("<x/>"));
+    EXPECT_THAT(lost_metadata(metadata, "b.png", false), testing::IsEmpty());
+    EXPECT_THAT(lost_metadata(metadata, "b.webp", false), testing::ElementsAre("text"));
+    save_image({load_image(folder / "a.png").view(), {}, &metadata}, folder / "b.png");
+    const ImageMetadata written = open_image(folder / "b.png")->metadata();
+    EXPECT_EQ(written.xmp, metadata.xmp);
+    ASSERT_EQ(written.format_blocks.size(), 2);
+    for (size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(written.format_blocks[i].type, metadata.format_blocks[i].type);
+        EXPECT_EQ(written.format_blocks[i].content, metadata.format_blocks[i].content);
+    }
 }
 
 TEST(Png, AnAspectRatioIsNoResolution) {

@@ -54,6 +54,25 @@ std::string joined(const std::vector<std::string>& words) {
     return all;
 }
 
+TEST(TiffTags, XmpSurvivesInEveryFormatThatHoldsIt) {
+    const TemporaryFolder folder;
+    const std::string packet = "<x:xmpmeta/>";
+    write_file(folder / "a.tif", [&](TIFF* tiff) {
+        TIFFSetField(tiff, TIFFTAG_XMLPACKET, static_cast<uint32_t>(packet.size()), packet.data());
+    });
+    const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
+    EXPECT_EQ(metadata.xmp, test::bytes_of(packet));
+    EXPECT_THAT(metadata.tiff_tags, IsEmpty());
+    EXPECT_THAT(metadata.not_kept, IsEmpty());
+    for (const std::string name : {"b.tif", "b.png", "b.webp", "b.jpg"}) {
+        EXPECT_THAT(lost_metadata(metadata, name, false), IsEmpty()) << name;
+        save_image({make_pattern({20, 30}, 1, DType::u8).view(), {}, &metadata}, folder / name);
+        EXPECT_EQ(open_image(folder / name)->metadata().xmp, metadata.xmp) << name;
+    }
+    for (const std::string name : {"b.bmp", "b.npy", "b.raw"})
+        EXPECT_THAT(lost_metadata(metadata, name, false), ElementsAre("XMP")) << name;
+}
+
 TEST(TiffTags, NodataIsReadAsANumber) {
     const TemporaryFolder folder;
     const auto nodata_of = [&](const char* text) {

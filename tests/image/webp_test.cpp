@@ -99,7 +99,7 @@ TEST(Webp, LossyFilesAreRead) {
     for (int i = 0; i < 40 * 60 * 3; ++i) ASSERT_NEAR(read.as<uint8_t>()[i], image.as<uint8_t>()[i], 8) << i;
 }
 
-TEST(Webp, ProfileAndExifSurviveAndOthersAreNamed) {
+TEST(Webp, MetadataSurviveAndOthersAreNamed) {
     const TemporaryFolder folder;
     const Image image = make_pattern({16, 16}, 3, DType::u8);
     ImageMetadata metadata;
@@ -124,7 +124,11 @@ TEST(Webp, ProfileAndExifSurviveAndOthersAreNamed) {
                       }));
     const auto others = open_image(folder / "a.webp");
     EXPECT_EQ(others->metadata().exif, test::bytes_of("MM")) << "without the mark that JPEG needs";
-    EXPECT_THAT(others->metadata().not_kept, ElementsAre("XMP"));
+    EXPECT_EQ(others->metadata().xmp, test::bytes_of("<x/>"));
+    EXPECT_THAT(others->metadata().not_kept, IsEmpty());
+    const ImageMetadata xmp_alone{.xmp = others->metadata().xmp};
+    save_image({image.view(), {}, &xmp_alone}, folder / "c.webp");
+    EXPECT_EQ(open_image(folder / "c.webp")->metadata().xmp, xmp_alone.xmp);
 }
 
 TEST(Webp, AProfileOfGrayIsLeftOutAndNamed) {

@@ -197,6 +197,11 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<DenoiseArguments>();
     CLI::App* command = app.add_subcommand("denoise", "denoise images, keeping type, size, alpha and metadata");
     add_denoise_options(*command, *arguments);
+    command->footer(
+        "Examples:\n"
+        "  patchbench denoise in.png out.png\n"
+        "  mpirun -n 4 patchbench denoise photos/ denoised/ --recursive --no-clobber\n"
+        "  patchbench denoise scan.tif out.tif --network model.onnx --range 0:4095 --sigma 40");
     command->callback([&chosen, arguments, command] {
         arguments->names_network = command->count("--network") > 0;
         arguments->names_patch = command->count("--patch") > 0 || !arguments->config.empty();

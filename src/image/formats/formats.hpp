@@ -29,6 +29,9 @@ namespace pb::image {
 /// Bytes of an EXIF block that a marker of JPEG holds, without its "Exif\0\0".
 inline constexpr size_t kMostExifInJpeg = 65533 - 6;
 
+/// Bytes of a packet of XMP that a marker of JPEG holds (XMP specification, part 3).
+inline constexpr size_t kMostXmpInJpeg = 65502;
+
 using OpenedFile = std::unique_ptr<RandomAccessFile>;
 
 [[nodiscard]] std::unique_ptr<ImageFile> open_png(OpenedFile file);

@@ -1,16 +1,10 @@
+#include "image/formats/jpeg.hpp"
+
 #include "image/formats/formats.hpp"
 #include "image/formats/metadata.hpp"
 
 #include "patchbench/base/error.hpp"
 
-// jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h.
-// clang-format off
-#include <cstdio>
-#include <jpeglib.h>
-#include <jerror.h>
-// clang-format on
-
-#include <csetjmp>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -18,45 +12,25 @@
 namespace pb::image {
 namespace {
 
-// libjpeg reports an error through a callback that must not return; the callback here uses longjmp. As with libpng,
-// code that may jump must not hold an object with a destructor on its own stack.
-
-struct JpegError {
-    jpeg_error_mgr manager{};  // must be the first member: libjpeg passes its address to the callback
-    std::jmp_buf place{};
-    char text[JMSG_LENGTH_MAX] = "";
-};
-
-[[noreturn]] void keep_jpeg_error(j_common_ptr codec) {
-    auto* error = reinterpret_cast<JpegError*>(codec->err);
-    codec->err->format_message(codec, error->text);
-    std::longjmp(error->place, 1);  // NOLINT(cert-err52-cpp): libjpeg's interface
+/// APP1 holds EXIF, XMP, or the rest of an XMP packet that is longer than a marker. The first of each counts.
+void take_app1(std::string_view text, ImageMetadata& metadata) {
+    if (text.starts_with(kExifMark)) {
+        if (metadata.exif.empty()) metadata.exif = content_of(text.substr(kExifMark.size()));
+    } else if (text.starts_with(kXmpMark)) {
+        if (metadata.xmp.empty()) metadata.xmp = content_of(text.substr(kXmpMark.size()));
+    } else {
+        metadata.not_kept.emplace_back(text.starts_with("http://ns.adobe.com/xmp/") ? "XMP of more than 64 KB"
+                                                                                    : "data of a program (APP1)");
+    }
 }
 
-/// libjpeg reports lost pixel data as a warning and fills in gray. Here this is an error; harmless warnings are
-/// ignored.
-void judge_jpeg_warning(j_common_ptr codec, int level) {
-    if (level >= 0) return;
-    const int code = codec->err->msg_code;
-    const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR ||
-                          code == JWRN_BOGUS_ICC || code == JWRN_NOT_SEQUENTIAL;
-    if (!harmless) keep_jpeg_error(codec);
-}
-
-[[nodiscard]] jpeg_error_mgr* start_jpeg_errors(JpegError& error) {
-    jpeg_error_mgr* manager = jpeg_std_error(&error.manager);
-    manager->error_exit = keep_jpeg_error;
-    manager->emit_message = judge_jpeg_warning;
-    manager->output_message = [](j_common_ptr) {};
-    return manager;
-}
-
-/// Runs `code`. Returns false when libjpeg reported an error.
-template <class Code>
-[[nodiscard]] bool guarded_jpeg(JpegError& error, const Code& code) {
-    if (setjmp(error.place) != 0) return false;  // NOLINT(cert-err52-cpp)
-    code();
-    return true;
+void take_marker(const jpeg_marker_struct& marker, ImageMetadata& metadata) {
+    const std::string_view text(reinterpret_cast<const char*>(marker.data), marker.data_length);
+    if (marker.marker == JPEG_APP0 + 1) take_app1(text, metadata);
+    if (marker.marker == JPEG_APP0 + 2 && text.starts_with("MPF")) metadata.not_kept.emplace_back("further pictures");
+    for (const CopiedMarker& copied : kCopied)
+        if (marker.marker == copied.number)
+            metadata.format_blocks.push_back({kJpegExtension, copied.type, copied.meaning, content_of(text)});
 }
 
 /// Decodes a file with libjpeg, once.
@@ -65,13 +39,12 @@ class JpegReader {
     JpegReader(const RandomAccessFile& file, std::span<const std::byte> bytes) : file_(file) {
         codec_.err = start_jpeg_errors(error_);
         constexpr unsigned kWholeMarker = 0xFFFF;
-        constexpr unsigned kNameOnly = 1;
         run([&] {
             jpeg_create_decompress(&codec_);
             jpeg_mem_src(&codec_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
             jpeg_save_markers(&codec_, JPEG_APP0 + 1, kWholeMarker);
             jpeg_save_markers(&codec_, JPEG_APP0 + 2, kWholeMarker);
-            for (const int marker : {JPEG_COM, JPEG_APP0 + 13}) jpeg_save_markers(&codec_, marker, kNameOnly);
+            for (const CopiedMarker& copied : kCopied) jpeg_save_markers(&codec_, copied.number, kWholeMarker);
             jpeg_read_header(&codec_, TRUE);
         });
     }
@@ -93,18 +66,10 @@ class JpegReader {
         ImageMetadata metadata;
         bool has_profile = false;
         read_density(metadata);
-        for (auto* marker = codec_.marker_list; marker != nullptr; marker = marker->next) {
+        for (const auto* marker = codec_.marker_list; marker != nullptr; marker = marker->next) {
             const std::string_view text(reinterpret_cast<const char*>(marker->data), marker->data_length);
-            const bool is_exif = marker->marker == JPEG_APP0 + 1 && text.starts_with(kExifMark);
-            if (marker->marker == JPEG_COM) metadata.not_kept.emplace_back("comment");
-            if (marker->marker == JPEG_APP0 + 13) metadata.not_kept.emplace_back("IPTC");
-            if (marker->marker == JPEG_APP0 + 1 && !is_exif) metadata.not_kept.emplace_back("XMP");
-            if (marker->marker == JPEG_APP0 + 2 && text.starts_with("MPF"))
-                metadata.not_kept.emplace_back("further pictures");
             has_profile |= marker->marker == JPEG_APP0 + 2 && text.starts_with("ICC_PROFILE");
-            if (!is_exif || !metadata.exif.empty()) continue;
-            const auto* block = reinterpret_cast<const std::byte*>(marker->data);
-            metadata.exif.assign(block + kExifMark.size(), block + marker->data_length);
+            take_marker(*marker, metadata);
         }
         JOCTET* profile = nullptr;
         unsigned length = 0;
@@ -180,95 +145,6 @@ std::unique_ptr<ImageFile> open_jpeg(OpenedFile file) {
         JpegReader(opened, content).read_rows(image);
     };
     return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode);
-}
-
-namespace {
-
-class JpegWriter {
-  public:
-    JpegWriter() {
-        codec_.err = start_jpeg_errors(error_);
-        run([this] {
-            jpeg_create_compress(&codec_);
-            jpeg_mem_dest(&codec_, &encoded_, &encoded_bytes_);
-        });
-    }
-    ~JpegWriter() {
-        jpeg_destroy_compress(&codec_);
-        std::free(encoded_);
-    }
-    JpegWriter(const JpegWriter&) = delete;
-    JpegWriter& operator=(const JpegWriter&) = delete;
-
-    void start(const PixelView& pixels, const ImageMetadata& metadata) {
-        constexpr int kQuality = 95;
-        run([&] {
-            codec_.image_width = static_cast<JDIMENSION>(pixels.extent.w);
-            codec_.image_height = static_cast<JDIMENSION>(pixels.extent.h);
-            codec_.input_components = static_cast<int>(pixels.channels);
-            codec_.in_color_space = pixels.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-            jpeg_set_defaults(&codec_);
-            jpeg_set_quality(&codec_, kQuality, TRUE);
-            for (int c = 0; c < codec_.num_components; ++c)  // 4:4:4: no chroma subsampling
-                codec_.comp_info[c].h_samp_factor = codec_.comp_info[c].v_samp_factor = 1;
-            set_density(metadata);
-            jpeg_start_compress(&codec_, TRUE);
-        });
-    }
-
-    void write_markers(const ImageMetadata& metadata) {
-        std::vector<JOCTET> block(kExifMark.begin(), kExifMark.end());
-        for (const std::byte b : metadata.exif) block.push_back(std::to_integer<JOCTET>(b));
-        const bool with_exif = !metadata.exif.empty() && metadata.exif.size() <= kMostExifInJpeg;
-        const auto* profile = reinterpret_cast<const JOCTET*>(metadata.icc_profile.data());
-        const auto profile_bytes = static_cast<unsigned>(metadata.icc_profile.size());
-        run([&] {
-            if (with_exif) jpeg_write_marker(&codec_, JPEG_APP0 + 1, block.data(), static_cast<unsigned>(block.size()));
-            if (profile_bytes > 0) jpeg_write_icc_profile(&codec_, profile, profile_bytes);
-        });
-    }
-
-    [[nodiscard]] std::span<const std::byte> write_rows(const PixelView& pixels) {
-        run([&] {
-            for (int64_t y = 0; y < pixels.extent.h; ++y) {
-                // libjpeg takes a pointer to mutable samples but only reads them.
-                auto* row = reinterpret_cast<JSAMPROW>(const_cast<std::byte*>(pixels.row(y)));
-                jpeg_write_scanlines(&codec_, &row, 1);
-            }
-            jpeg_finish_compress(&codec_);
-        });
-        return {reinterpret_cast<const std::byte*>(encoded_), encoded_bytes_};
-    }
-
-  private:
-    void set_density(const ImageMetadata& metadata) {
-        const auto density = jpeg_density(metadata);
-        if (!density) return;
-        codec_.density_unit = density->per_inch ? 1 : 2;
-        codec_.X_density = density->x;
-        codec_.Y_density = density->y;
-    }
-
-    template <class Code>
-    void run(const Code& code) {
-        if (!guarded_jpeg(error_, code)) throw Error(std::string("writing JPEG failed: ") + error_.text);
-    }
-
-    JpegError error_;
-    jpeg_compress_struct codec_{};
-    unsigned char* encoded_ = nullptr;
-    unsigned long encoded_bytes_ = 0;  // NOLINT(google-runtime-int): libjpeg's type
-};
-
-}  // namespace
-
-void write_jpeg(const ImageToSave& image, AtomicFile& file) {
-    const ImageMetadata none;
-    const ImageMetadata& metadata = image.metadata == nullptr ? none : *image.metadata;
-    JpegWriter writer;
-    writer.start(image.pixels, metadata);
-    writer.write_markers(metadata);
-    file.append(writer.write_rows(image.pixels));
 }
 
 }  // namespace pb::image

@@ -52,6 +52,12 @@ bool keeps_resolution(const ImageMetadata& metadata, const std::filesystem::path
     return is_lossy(file) ? jpeg_density(metadata).has_value() : dots_per_metre(metadata).has_value();
 }
 
+bool holds_xmp(std::string_view extension) { return extension != ".npy" && extension != ".raw" && extension != ".bmp"; }
+
+bool is_of_format(const FormatBlock& block, const std::filesystem::path& file) {
+    return is_lossy(file) ? block.extension == ".jpg" : block.extension == extension_of(file);
+}
+
 /// Adds the TIFF tags to `lost`, with a remark where only TIFF can hold them.
 void add_tiff_tags(const ImageMetadata& metadata, Names& lost) {
     Names names = names_of(metadata.tiff_tags);
@@ -142,15 +148,19 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
             if (!metadata.icc_profile.empty()) lost.emplace_back("colour profile");
             if (!metadata.exif.empty()) lost.emplace_back("EXIF");
         }
+        if (!metadata.xmp.empty() && !holds_xmp(extension)) lost.emplace_back("XMP");
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
         if (extension == ".bmp" && !metadata.exif.empty()) lost.emplace_back("EXIF");
         if (metadata.x_resolution_per_m && !keeps_resolution(metadata, file)) lost.emplace_back("resolution");
         if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
             lost.emplace_back("EXIF of more than 64 KB, with its orientation");
+        if (is_lossy(file) && metadata.xmp.size() > kMostXmpInJpeg) lost.emplace_back("XMP of more than 64 KB");
         if (metadata.has_unnamed_channel && extension != ".npy" && extension != ".raw")
             lost.emplace_back("that the last channel is not called alpha (only .tif says so)");
         add_tiff_tags(metadata, lost);
     }
+    for (const FormatBlock& block : metadata.format_blocks)
+        if (!is_of_format(block, file)) add_once(block.meaning, lost);
     for (const std::string& each : metadata.not_kept) add_once(each, lost);
     return lost;
 }

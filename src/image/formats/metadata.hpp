@@ -16,6 +16,9 @@ namespace pb::image {
 /// What precedes an EXIF block in an APP1 marker of JPEG, and in PNG and WebP files of some programs.
 inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
 
+/// What precedes a packet of XMP in an APP1 marker of JPEG (XMP specification, part 3).
+inline constexpr std::string_view kXmpMark{"http://ns.adobe.com/xap/1.0/\0", 29};
+
 /// Removes the mark where a block begins with it.
 [[nodiscard]] std::vector<std::byte> without_exif_mark(std::vector<std::byte> exif);
 

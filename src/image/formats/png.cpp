@@ -30,6 +30,8 @@ struct PngChunks {
     uint64_t pixel_data_bytes = 0;       // sum of all IDAT chunks
     bool is_animated = false;
     std::vector<std::string> not_kept;  // descriptions of metadata that no output keeps
+    std::vector<std::byte> xmp;
+    std::vector<FormatBlock> texts;
 };
 
 /// Whether a chunk is none that is kept, and one that other programs copy whatever they do to the pixels: its first and
@@ -45,7 +47,6 @@ bool is_for_copying(std::string_view type) {
 /// readers assume them. The other chunks without a name describe the pixels, which are kept.
 std::string name_of_lost(std::string_view type, uint64_t first) {
     constexpr uint32_t kGammaOfSrgb = 45455;  // 1 / 2.2, times 100000
-    if (type == "tEXt" || type == "zTXt" || type == "iTXt") return "text";
     if (type == "tIME") return "time of change";
     if (type == "cHRM" || type == "cICP" || type == "mDCV" || type == "mDCv" || type == "cLLI" || type == "cLLi" ||
         (type == "gAMA" && first != kGammaOfSrgb))
@@ -75,6 +76,17 @@ std::vector<std::byte> profile_in(std::span<const std::byte> chunk) {
     return {profile.begin(), profile.begin() + static_cast<std::ptrdiff_t>(length)};  // without the spare room
 }
 
+bool is_text(std::string_view type) { return type == "tEXt" || type == "zTXt" || type == "iTXt"; }
+
+/// XMP is a text that is not compressed, with a keyword of its own (XMP specification, part 3).
+void take_text(std::string_view type, std::vector<std::byte> content, PngChunks& chunks) {
+    const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+    if (type == "iTXt" && text.starts_with(kXmpKeyword) && chunks.xmp.empty())
+        chunks.xmp.assign(content.begin() + kXmpKeyword.size(), content.end());
+    else
+        chunks.texts.push_back({".png", std::string(type), "text", std::move(content)});
+}
+
 /// Reads the list of chunks of a PNG file without decoding it. This detects a truncated file before memory is
 /// allocated, and finds metadata that libpng would report only after the pixels. Throws UsageError when a chunk reaches
 /// past the end of the file or IEND is missing.
@@ -101,6 +113,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
             file.read_at(offset + head.size(), bytes);
             return bytes;
         };
+        if (is_text(type)) take_text(type, content(), chunks);
         if (type == "eXIf") chunks.exif = without_exif_mark(content());
         if (type == "iCCP") chunks.icc_profile = profile_in(content());
         if (type == "iCCP" && chunks.icc_profile.empty()) chunks.not_kept.emplace_back("damaged colour profile");
@@ -220,6 +233,8 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     metadata.exif = std::move(chunks.exif);
     metadata.icc_profile = std::move(chunks.icc_profile);
     metadata.not_kept = std::move(chunks.not_kept);
+    metadata.xmp = std::move(chunks.xmp);
+    metadata.format_blocks = std::move(chunks.texts);
     reader.read_resolution(metadata);
     const auto decode = [](const RandomAccessFile& opened, Image& image) {
         PngReader rows(opened);

@@ -8,8 +8,12 @@
 #include <csetjmp>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 namespace pb::image {
+
+/// What a chunk iTXt with a packet of XMP begins with: keyword, not compressed, no language, no translated keyword.
+inline constexpr std::string_view kXmpKeyword{"XML:com.adobe.xmp\0\0\0\0\0", 22};
 
 struct PngError {
     char text[200] = "";

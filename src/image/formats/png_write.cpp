@@ -7,9 +7,11 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pb::image {
@@ -63,6 +65,7 @@ class PngWriter {
 
     void set_metadata(const ImageMetadata& metadata) {
         profile_chunk_ = make_profile_chunk(metadata.icc_profile);
+        add_texts(metadata);
         // libpng takes a pointer to mutable bytes but only copies them.
         auto* exif = reinterpret_cast<png_bytep>(const_cast<std::byte*>(metadata.exif.data()));
         const auto exif_length = static_cast<png_uint_32>(metadata.exif.size());
@@ -81,6 +84,9 @@ class PngWriter {
                 png_write_chunk(png_, reinterpret_cast<png_const_bytep>("iCCP"), profile_chunk_.data(),
                                 profile_chunk_.size());
             png_write_info(png_, info_);
+            for (const FormatBlock& text : texts_)
+                png_write_chunk(png_, reinterpret_cast<png_const_bytep>(text.type.c_str()),
+                                reinterpret_cast<png_const_bytep>(text.content.data()), text.content.size());
             if (std::endian::native == std::endian::little) png_set_swap(png_);
             for (int64_t y = 0; y < image.pixels.extent.h; ++y)
                 png_write_row(png_, reinterpret_cast<png_const_bytep>(rows.row(y)));
@@ -89,6 +95,16 @@ class PngWriter {
     }
 
   private:
+    void add_texts(const ImageMetadata& metadata) {
+        for (const FormatBlock& block : metadata.format_blocks)
+            if (block.extension == ".png") texts_.push_back(block);
+        if (metadata.xmp.empty()) return;
+        std::vector<std::byte> content(kXmpKeyword.size());
+        std::ranges::transform(kXmpKeyword, content.begin(), [](char c) { return static_cast<std::byte>(c); });
+        content.insert(content.end(), metadata.xmp.begin(), metadata.xmp.end());
+        texts_.push_back({".png", "iTXt", "XMP", std::move(content)});
+    }
+
     static void write_bytes(png_structp png, png_bytep from, size_t count) {
         auto* self = static_cast<PngWriter*>(png_get_io_ptr(png));
         if (!self->try_append({reinterpret_cast<const std::byte*>(from), count})) png_error(png, "writing failed");
@@ -116,6 +132,7 @@ class PngWriter {
     png_structp png_ = nullptr;
     png_infop info_ = nullptr;
     std::vector<png_byte> profile_chunk_;
+    std::vector<FormatBlock> texts_;
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ ImageMetadata read_metadata(const RandomAccessFile& file, const Bytes& bytes) {
     ImageMetadata metadata;
     metadata.icc_profile = read_chunk(mux.get(), "ICCP");
     metadata.exif = without_exif_mark(read_chunk(mux.get(), "EXIF"));
-    if (!read_chunk(mux.get(), "XMP ").empty()) metadata.not_kept.emplace_back("XMP");
+    metadata.xmp = read_chunk(mux.get(), "XMP ");
     return metadata;
 }
 
@@ -160,6 +160,7 @@ void write_with_metadata(const WebPData& pixels, const ImageMetadata& metadata, 
     if (mux == nullptr || WebPMuxSetImage(mux.get(), &pixels, 0) != WEBP_MUX_OK) fail("out of memory");
     if (!is_gray_profile(metadata.icc_profile)) set_chunk(mux.get(), "ICCP", metadata.icc_profile);
     set_chunk(mux.get(), "EXIF", metadata.exif);
+    set_chunk(mux.get(), "XMP ", metadata.xmp);
     WebPData whole{};
     const bool assembled = WebPMuxAssemble(mux.get(), &whole) == WEBP_MUX_OK;
     const Handle<WebPData*, WebPDataClear> owner(&whole);
@@ -172,9 +173,8 @@ void write_with_metadata(const WebPData& pixels, const ImageMetadata& metadata, 
 void write_webp(const ImageToSave& image, AtomicFile& file) {
     WebpEncoder encoder(image);
     const WebPData pixels = encoder.encode(image);
-    const bool has_metadata =
-        image.metadata != nullptr && !(image.metadata->icc_profile.empty() && image.metadata->exif.empty());
-    if (has_metadata)
+    const ImageMetadata* metadata = image.metadata;
+    if (metadata != nullptr && !(metadata->icc_profile.empty() && metadata->exif.empty() && metadata->xmp.empty()))
         write_with_metadata(pixels, *image.metadata, file);
     else
         file.append(bytes_of(pixels.bytes, pixels.size));

@@ -28,7 +28,7 @@ struct KeptTag {
 
 /// Tag numbers and names from the documentation of TIFF 6, GeoTIFF 1.1 (OGC 19-008r4), GDAL, ImageJ
 /// and Micro-Manager.
-constexpr std::array<KeptTag, 24> kKept{{{269, "DocumentName"},
+constexpr std::array<KeptTag, 23> kKept{{{269, "DocumentName"},
                                          {kImageDescription, "ImageDescription"},
                                          {271, "Make"},
                                          {272, "Model"},
@@ -36,7 +36,6 @@ constexpr std::array<KeptTag, 24> kKept{{{269, "DocumentName"},
                                          {306, "DateTime"},
                                          {315, "Artist"},
                                          {316, "HostComputer"},
-                                         {700, "XMP"},
                                          {33432, "Copyright"},
                                          {33550, "ModelPixelScale", true},
                                          {33723, "IPTC"},
@@ -55,7 +54,7 @@ constexpr std::array<KeptTag, 24> kKept{{{269, "DocumentName"},
 
 /// Tags that describe how the pixels are stored, that read_tiff_metadata reads, or that name the program which wrote
 /// the file (305). Their loss is not reported.
-constexpr std::array<uint16_t, 10> kNotReported{305, 330, 347, 529, 530, 531, 532, 34675, 512, 519};
+constexpr std::array<uint16_t, 11> kNotReported{305, 330, 347, 529, 530, 531, 532, 34675, 512, 519, TIFFTAG_XMLPACKET};
 
 const KeptTag* find_kept(uint16_t number) {
     const auto* found = std::ranges::find(kKept, number, &KeptTag::number);
@@ -177,6 +176,7 @@ void read_tiff_tags(TIFF* tiff, bool rearranged, ImageMetadata& metadata) {
             metadata.not_kept.emplace_back("GDAL's statistics");
         if (!rearranged || !tells_arrangement(tag)) metadata.tiff_tags.push_back(std::move(tag));
     }
+    metadata.xmp = read_tag(tiff, TIFFTAG_XMLPACKET).values;
     name_lost_tags(tiff, metadata);
 }
 

@@ -9,7 +9,7 @@
 
 namespace pb::image {
 
-/// Fills tiff_tags, nodata, tiff_compression and not_kept from the current directory. Statistics are removed from
+/// Fills tiff_tags, nodata, tiff_compression, xmp and not_kept from the current directory. Statistics are removed from
 /// GDAL_METADATA because those of the output differ. `rearranged`: the output stores its samples in another order
 /// (planes, palette), so that a description of the input's order would be wrong.
 void read_tiff_tags(TIFF* tiff, bool rearranged, ImageMetadata& metadata);

@@ -73,6 +73,8 @@ void set_metadata(const TiffHandle& handle, const ImageMetadata& metadata) {
     if (!metadata.icc_profile.empty())
         TIFFSetField(tiff, TIFFTAG_ICCPROFILE, static_cast<uint32_t>(metadata.icc_profile.size()),
                      metadata.icc_profile.data());
+    if (!metadata.xmp.empty())
+        TIFFSetField(tiff, TIFFTAG_XMLPACKET, static_cast<uint32_t>(metadata.xmp.size()), metadata.xmp.data());
     if (const auto resolution = resolution_of(metadata)) {
         TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, resolution->unit);
         TIFFSetField(tiff, TIFFTAG_XRESOLUTION, resolution->x);
@@ -119,7 +121,7 @@ void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const 
 
 uint64_t metadata_bytes(const ImageMetadata* metadata) {
     if (metadata == nullptr) return 0;
-    uint64_t bytes = metadata->icc_profile.size();
+    uint64_t bytes = metadata->icc_profile.size() + metadata->xmp.size();
     for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
     return bytes;
 }
