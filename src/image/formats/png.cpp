@@ -34,13 +34,15 @@ struct PngChunks {
     std::vector<FormatBlock> texts;
 };
 
+bool is_text(std::string_view type) { return type == "tEXt" || type == "zTXt" || type == "iTXt"; }
+
 /// Whether a chunk is none that is kept, and one that other programs copy whatever they do to the pixels: its first and
 /// its last letter are small (PNG specification, "ancillary" and "safe to copy").
 bool is_for_copying(std::string_view type) {
     const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
     const auto is_letter = [&](char c) { return is_small(c) || (c >= 'A' && c <= 'Z'); };
     return is_small(type.front()) && is_small(type.back()) && std::ranges::all_of(type, is_letter) && type != "eXIf" &&
-           type != "pHYs";
+           type != "pHYs" && !is_text(type);
 }
 
 /// Returns the name of a chunk's metadata if it is lost, or an empty text. sRGB and its gAMA have no name because
@@ -75,8 +77,6 @@ std::vector<std::byte> profile_in(std::span<const std::byte> chunk) {
     if (result != Z_OK) return {};
     return {profile.begin(), profile.begin() + static_cast<std::ptrdiff_t>(length)};  // without the spare room
 }
-
-bool is_text(std::string_view type) { return type == "tEXt" || type == "zTXt" || type == "iTXt"; }
 
 /// XMP is a text that is not compressed, with a keyword of its own (XMP specification, part 3).
 void take_text(std::string_view type, std::vector<std::byte> content, PngChunks& chunks) {
