@@ -80,6 +80,25 @@ class Denoise(program.ProgramTest):
         self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
         self.assertRegex(result.stderr + result.stdout, r'in window \d, rows \d+ to \d+')
 
+    def test_a_halo_that_was_taken_before_is_not_explained_again(self):
+        photos = [self.write(f'{name}.png', png(150, 130, value=noise)) for name in 'abc']
+        result = run('denoise', *photos, f'{self.folder}/out/', '--network', 'dncnn', '--patch', '64', '--sigma', '0.1',
+                     '--device', 'cpu')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual(result.stdout.count('halo carried'), 3)
+        self.assertEqual(result.stdout.count('halo = auto'), 1)
+
+    def test_a_limit_that_is_too_small_is_answered_with_what_is_needed(self):
+        photo = self.write('photo.png', png(150, 130, value=noise))
+        arguments = ('denoise', photo, self.folder / 'out.png', '--network', 'dncnn', '--patch', '64', '--sigma', '0.1',
+                     '--device', 'cpu', '--engine', 'torch', '--halo', 'exact', '--memory-limit-mib')
+        result = run(*arguments, '4')
+        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        needed = re.search(r'predicted to take about (\d+) MiB: allow more, or take a smaller --patch', result.stdout)
+        self.assertIsNotNone(needed, result.stdout)
+        result = run(*arguments, str(round(1.1 * int(needed[1]))))
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+
     def test_seams_that_show_are_named_and_the_rounding_of_the_output_is_none(self):
         photo = self.write('photo.png', png(90, 71, value=noise))
         common = ('--patch', '32', '--sigma', '0.1', '--device', 'cpu')

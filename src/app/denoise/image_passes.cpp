@@ -5,8 +5,11 @@
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"
 #include "measure/study/recommendation.hpp"
+#include "plan/prediction.hpp"
 
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace pb::app {
 
@@ -33,6 +36,15 @@ std::string in_one_line(std::string reason) {
     return reason;
 }
 
+/// What to do where memory ran out.
+std::string memory_advice(const plan::Point& point) {
+    const std::string smaller = "take a smaller --patch or --batch";
+    const auto needs = plan::predict(point);
+    if (!needs) return "; " + smaller;
+    return fmt::format("; a rank is predicted to take about {:.0f} MiB: allow more, or {}", std::ceil(needs->peak_mib),
+                       smaller);
+}
+
 }  // namespace
 
 std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
@@ -40,7 +52,7 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
     const plan::Point& point = trace.point;
     if (trace.status != record::PointStatus::ok)
         return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), in_one_line(trace.reason),
-                           trace.status == record::PointStatus::oom ? "; take a smaller --patch or --batch" : "");
+                           trace.status == record::PointStatus::oom ? memory_advice(point) : "");
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
                            without_controls(job.output.string()));
@@ -57,8 +69,8 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
         line +=
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
     std::vector<std::string> all = notes;
-    all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, point.halo_note,
-                           seam_note(trace), measure::clean_image_note(trace)});
+    all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, seam_note(trace),
+                           measure::clean_image_note(trace)});
     for (const std::string& note : all)
         if (!note.empty()) line += "; note: " + note;
     if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;

@@ -111,8 +111,8 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 }
 
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
-                          const std::string& note) const {
-    return denoise_line(job, trace, summary, {note, sigma_note(trace.point)});
+                          const std::string& note) {
+    return denoise_line(job, trace, summary, {note, sigma_note(trace.point), halo_note(trace.point)});
 }
 
 void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
@@ -216,6 +216,13 @@ double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource&
     if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range());
     if (image.noise_sigma > 0) return image.noise_sigma;
     return group_.ranks.is_root() ? std::max(network::kSmallestSigma, estimate_sigma(image, source, note)) : 0;
+}
+
+/// Why `halo: auto` took this halo; empty where the image before had the same.
+std::string Denoise::halo_note(const plan::Point& point) {
+    if (point.halo_note.empty()) return "";
+    const std::string before = std::exchange(halo_said_, plan::halo_text(point));
+    return before == halo_said_ ? "" : point.halo_note;
 }
 
 /// Adds the estimated noise to the note when it was not used and the user gave no number.

@@ -80,7 +80,8 @@ class Denoise {
     [[nodiscard]] double find_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                     const std::string& note) const;
     [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
-                                   const measure::Summary& summary, const std::string& note) const;
+                                   const measure::Summary& summary, const std::string& note);
+    [[nodiscard]] std::string halo_note(const plan::Point& point);
     [[nodiscard]] std::string sigma_note(const plan::Point& point) const;
 
     config::PointSettings settings_;
@@ -93,6 +94,7 @@ class Denoise {
     run::Runner runner_;
     DenoiseProgress& progress_;
     ImageReport report_;
+    std::string halo_said_;  // of the image that was reported last
 };
 
 }  // namespace pb::app

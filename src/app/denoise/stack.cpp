@@ -69,8 +69,9 @@ class StackFigures {
         summary.pipeline_s = seconds_;
         if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
         const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
-        return denoise_line({pages, names.output}, trace, summary,
-                            {range_.line(), trace.point.sigma_note, sigma_note(trace.point), seams_.line()});
+        return denoise_line(
+            {pages, names.output}, trace, summary,
+            {range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.halo_note, seams_.line()});
     }
 
   private:
