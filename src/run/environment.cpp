@@ -1,6 +1,8 @@
 #include "run/environment.hpp"
 
+#include "base/text.hpp"
 #include "comm/metric_reduction.hpp"
+#include "record/row.hpp"
 #include "run/agreement.hpp"
 
 #include "patchbench/device/device.hpp"
@@ -10,11 +12,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 namespace pb::run {
+
+/// Of one rank, as it sends them.
+struct RankVariables {
+    std::map<std::string, std::string> set;
+};
+
+template <class V, record::Like<RankVariables> R>
+void fields(V& v, R& variables) {
+    v("set", variables.set);
+}
 
 namespace {
 
@@ -82,6 +98,22 @@ constexpr const char* kVariables[] = {"CUDA_VISIBLE_DEVICES",
                                       "NCCL_MIN_NCHANNELS",
                                       "NCCL_MAX_NCHANNELS"};
 
+/// Those that differ between ranks of one launch by intention: devices, cores, and the names of a node's networks.
+constexpr std::string_view kOwnOfRanks[] = {"CUDA_VISIBLE_DEVICES", "OMP_PLACES",     "GOMP_CPU_AFFINITY",
+                                            "KMP_AFFINITY",         "SLURM_CPU_BIND", "NCCL_SOCKET_IFNAME"};
+
+RankVariables own_variables() {
+    RankVariables own;
+    for (const char* name : kVariables)
+        if (const char* value = std::getenv(name)) own.set[name] = value;
+    return own;
+}
+
+std::string value_of(const std::string& name, const RankVariables& variables) {
+    const auto found = variables.set.find(name);
+    return found == variables.set.end() ? "" : found->second;
+}
+
 using Libraries = std::vector<record::Environment::Library>;
 
 /// One line for patchbench and one for each library.
@@ -126,13 +158,35 @@ std::string library_line(const record::Environment::Library& library) {
                        loaded.empty() ? "-" : loaded);
 }
 
-record::Environment describe_environment(const plan::Topology& topology, int argc, const char* const* argv) {
+std::vector<std::pair<std::string, std::string>> gather_variables(const comm::Communicator& world) {
+    const RankVariables mine = own_variables();
+    const auto rows = world.gather(record::pack(mine));
+    if (!world.is_root()) return {};
+    std::map<std::pair<std::string, std::string>, std::vector<int>> others;
+    for (int rank = 1; rank < std::ssize(rows); ++rank) {
+        const std::vector<double>& row = rows[static_cast<size_t>(rank)];
+        if (row == rows.front()) continue;
+        const auto theirs = record::unpack<RankVariables>(row);
+        for (const std::string name : kVariables) {
+            const std::string value = value_of(name, theirs);
+            if (value != value_of(name, mine) && std::ranges::count(kOwnOfRanks, name) == 0)
+                others[{name, value}].push_back(rank);
+        }
+    }
+    std::vector<std::pair<std::string, std::string>> all(mine.set.begin(), mine.set.end());
+    for (const auto& [variable, ranks] : others)
+        all.emplace_back(fmt::format("{} of {}", variable.first, ranks_text(ranks)), variable.second);
+    return all;
+}
+
+record::Environment describe_environment(const plan::Topology& topology,
+                                         std::vector<std::pair<std::string, std::string>> variables, int argc,
+                                         const char* const* argv) {
     record::Environment environment{build_info()};
     environment.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     environment.command_line = fmt::format("{}", fmt::join(argv, argv + argc, " "));
     environment.libraries = library_versions();
-    for (const char* name : kVariables)
-        if (const char* value = std::getenv(name)) environment.variables.emplace_back(name, value);
+    environment.variables = std::move(variables);
     const device::DeviceInfo processor = device::cpu_device();
     environment.host_processor = processor.name + " (" + processor.capability + ")";
     environment.topology = topology;

@@ -4,14 +4,29 @@
 #include "comm/communicator.hpp"
 #include "record/environment.hpp"
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace pb::run {
 
 /// This build. cmake/BuildInfo.cmake generates the definition.
 [[nodiscard]] const record::Build& build_info();
 
-/// Returns the environment of this rank with the topology of all ranks. Not collective.
-[[nodiscard]] record::Environment describe_environment(const plan::Topology& topology, int argc,
-                                                       const char* const* argv);
+/// Name and value of each variable that affects measurements and is set on rank 0; behind them those of which other
+/// ranks have other values, with the ranks in the name ("NCCL_ALGO of ranks 1-3"; not set: an empty value), but for
+/// variables that launchers and nodes set for each rank. On the root. Collective.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> gather_variables(const comm::Communicator& world);
+
+/// Whether a name of gather_variables holds ranks.
+[[nodiscard]] inline bool is_of_other_ranks(std::string_view name) { return name.find(' ') != std::string_view::npos; }
+
+/// Returns the environment of this rank with topology and variables of all ranks. Not collective.
+[[nodiscard]] record::Environment describe_environment(const plan::Topology& topology,
+                                                       std::vector<std::pair<std::string, std::string>> variables,
+                                                       int argc, const char* const* argv);
 
 /// The versions of the libraries, which `--version` prints. Loads LibTorch.
 [[nodiscard]] std::vector<record::Environment::Library> library_versions();

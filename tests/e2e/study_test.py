@@ -116,6 +116,21 @@ class Study(program.ProgramTest):
             self.assertEqual([len(rank['wall_s']) for rank in point['samples']['ranks']], [expected[0]] * 2)
             self.assertEqual(point['verification']['outcome'], 'passed')
 
+    def test_variables_of_other_ranks_are_said_and_kept(self):
+        study = self.write('study.yaml', STUDY.replace('[1, 2]', '1'))
+        script = ('export NCCL_ALGO=Ring; if [ "$OMPI_COMM_WORLD_RANK" != 1 ]; then export MALLOC_ARENA_MAX=2; unset NCCL_ALGO; fi; '
+                  'export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK; exec "$0" "$@"')
+        result = subprocess.run([*program.MPIRUN, '-n', '3', 'sh', '-c', script, program.PROGRAM, 'run', study, '--out',
+                                 self.folder / 'out'], capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("NCCL_ALGO of rank 1 is Ring, unlike rank 0's", result.stderr)
+        self.assertIn("MALLOC_ARENA_MAX of rank 1 is not set, unlike rank 0's", result.stderr)
+        self.assertNotIn('CUDA_VISIBLE_DEVICES of', result.stderr)
+        header = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[0])
+        variables = header['environment']['variables']
+        self.assertEqual(variables['NCCL_ALGO of rank 1'], 'Ring')
+        self.assertEqual((variables['MALLOC_ARENA_MAX'], variables['MALLOC_ARENA_MAX of rank 1']), ('2', ''))
+
     def test_plan_and_dry_run_need_no_launch(self):
         study = self.write('tiny.yaml', STUDY)
         for arguments in (('plan', study, '--ranks', 3), ('run', study, '--dry-run', '--out', self.folder / 'none')):

@@ -2,21 +2,19 @@
 
 #include "app/brought_networks.hpp"
 #include "app/session.hpp"
+#include "app/study/output_names.hpp"
 #include "app/terminal.hpp"
 #include "base/text.hpp"
-#include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/engines.hpp"
 #include "engine/network_file.hpp"
-#include "image/image_file.hpp"
 #include "report/results_figures.hpp"
 #include "report/tables/tables.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/image_source.hpp"
-#include "run/pixels/output.hpp"
 #include "run/runner.hpp"
 #include "run/weights_source.hpp"
 
@@ -29,6 +27,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace pb::app {
 
@@ -151,70 +150,28 @@ void check_weights(const plan::Plan& plan) {
     }
 }
 
-std::string output_extension(const config::PointSettings& settings) {
-    if (settings.image.path.empty()) return settings.output == config::OutputKind::file ? ".tif" : ".png";
-    if (!settings.image.raw.empty()) return ".raw";
-    return fs::path(settings.image.path).extension().string();
+void say_unequal_variables(const record::Environment& environment) {
+    for (const auto& [name, value] : environment.variables)
+        if (run::is_of_other_ranks(name))
+            print_text(stderr, "patchbench: {} is {}, unlike rank 0's: results hold both\n", name,
+                       value.empty() ? "not set" : value);
 }
 
-/// The files that a point writes.
-std::vector<fs::path> files_in(const run::PointFiles& files) {
-    std::vector<fs::path> outputs = run::preview_files(files);
-    if (!files.image.empty()) outputs.push_back(files.image);
-    return outputs;
-}
-
-/// Where a study writes, for output_names.
-struct StudyOutput {
-    fs::path folder;
-    bool save_images = true;
-    std::string kept_files;  // see StudyRecord::kept_files
-};
-
-run::PointFiles files_named(const std::string& name, const plan::Point& point, const StudyOutput& output) {
-    run::PointFiles files{.folder = output.folder, .preview = "previews/" + name};
-    if (!output.save_images) return files;
-    const std::string extension = output_extension(point.settings);
-    files.image = output.folder / (name + (image::is_lossy(name + extension) ? ".png" : extension));
-    return files;
-}
-
-bool would_replace_kept(const run::PointFiles& files, const StudyOutput& output) {
-    return std::ranges::any_of(files_in(files), [&](const fs::path& file) {
-        return output.kept_files.find('/' + file.filename().string() + '/') != std::string::npos;
-    });
-}
-
-/// Names files after the point's index and label; where a finished point keeps one of them, with "-2", "-3", ..
-run::OutputNames output_names(const StudyOutput& output) {
-    return [output](const plan::Point& point) {
-        const std::string name = fmt::format("{:03}-", point.index) + plan::label_of(point);
-        run::PointFiles files = files_named(name, point, output);
-        for (int i = 2; would_replace_kept(files, output); ++i)
-            files = files_named(fmt::format("{}-{}", name, i), point, output);
-        return files;
-    };
-}
-
-void require_no_input_is_replaced(const plan::Plan& plan, const run::OutputNames& names,
-                                  const std::set<fs::path>& inputs) {
-    for (const plan::Point& point : plan.points) {
-        std::vector<fs::path> outputs = files_in(names(point));
-        std::error_code ignored;
-        std::erase_if(outputs, [&](const fs::path& output) { return !fs::exists(output, ignored); });
-        for (const fs::path& output : outputs)
-            for (const fs::path& input : inputs) require_not_input(output, input);
-    }
-}
-
-/// Prints the plan and starts the record of a study. On the root only.
+/// Prints the plan and starts the record of a study in the folder of `output`, which learns from it which files of
+/// finished points are kept. Throws UsageError where an output would replace an input. On the root only.
 std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Plan& plan,
-                                          const record::Environment& environment) {
+                                          const record::Environment& environment, StudyOutput& output) {
+    const std::set<fs::path> inputs = options.inputs;
+    options.folder = output.folder;
+    require_no_input_is_replaced(plan, output_names(output), inputs);
+    say_unequal_variables(environment);
     std::FILE* out = text_stream(options);
     const size_t most = options.verbose ? plan.points.size() : kMostPlanned;
     auto record = std::make_unique<StudyRecord>(std::move(options), plan, environment);
     print_text(out, "{}\n", report::plan_table(plan, std::nullopt, {terminal_width(out), most}));
     std::fflush(out);
+    output.kept_files = record->kept_files();  // gives some points other names
+    require_no_input_is_replaced(rest_of(plan, record->to_do()), output_names(output), inputs);
     return record;
 }
 
@@ -248,20 +205,19 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     session.watch(config.study.watchdog_s);
     const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
     if (world.is_root()) print_nodes(topology);
+    auto variables = run::gather_variables(world);
     run::Runner runner(world, topology, config.study);
     plan::Plan plan = plan_together(config, world, topology, runner);
-    RecordOptions options = study.record;
     StudyOutput output{.save_images = config.study.save_images};
     std::unique_ptr<StudyRecord> record;
     run::together(world, [&] {
         if (!world.is_root()) return;
         check_weights(plan);
-        options.folder = output.folder = study.folder(config);
+        output.folder = study.folder(config);
+        RecordOptions options = study.record;
         options.inputs.merge(inputs_of(config));
-        require_no_input_is_replaced(plan, output_names(output), options.inputs);
-        record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
-        output.kept_files = record->kept_files();  // gives some points other names
-        require_no_input_is_replaced(rest_of(plan, record->to_do()), output_names(output), options.inputs);
+        record = start_record(std::move(options), plan,
+                              run::describe_environment(topology, std::move(variables), raw.argc, raw.argv), output);
         runner.report_to(&record->show_progress(plan));
     });
     output.folder = world.broadcast(output.folder.string());
