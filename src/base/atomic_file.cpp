@@ -43,10 +43,24 @@ std::filesystem::path part_name(const std::filesystem::path& file, int attempt) 
     return folder_of(file) / fmt::format(".{}.{}.part", stem, attempt);
 }
 
-/// A part is locked as long as its writer lives: one that can be locked was left by a process that was killed.
+// Note [Parts and their locks]: a part is locked as long as its writer lives, so that one which can be locked was left
+// by a process that was killed. Several processes may write one file, and each may remove a part, make one of the same
+// name and lock it between two calls of another. So whoever unlinks or renames a part holds the lock of the file that
+// has the name then, and whoever has just locked one looks whether it still has its name.
+
+/// Whether `part` is the name of the open file.
+bool is_named(int descriptor, const std::filesystem::path& part) {
+    struct stat opened {
+    }, named{};
+    return ::fstat(descriptor, &opened) == 0 && ::lstat(part.c_str(), &named) == 0 &&
+           std::pair(opened.st_dev, opened.st_ino) == std::pair(named.st_dev, named.st_ino);
+}
+
+/// Note [Parts and their locks].
 void remove_abandoned(const std::filesystem::path& part) {
     const Descriptor opened(::open(part.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (opened.number() >= 0 && ::flock(opened.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(part.c_str());
+    if (opened.number() < 0 || ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0) return;
+    if (is_named(opened.number(), part)) ::unlink(part.c_str());
 }
 
 [[noreturn]] void fail_to(const char* action, const std::filesystem::path& file) {
@@ -78,16 +92,15 @@ AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
 
 AtomicFile::~AtomicFile() {
     if (descriptor_ < 0) return;
-    ::close(descriptor_);
     ::unlink(part_.c_str());
+    ::close(descriptor_);
 }
 
-/// Locks the new part; false where another writer took it for abandoned before. File systems without locks have
-/// neither.
+/// Locks the new part; false where another writer takes it for abandoned, or took it before (Note [Parts and their
+/// locks]). File systems without locks have neither.
 bool AtomicFile::claim_part() {
-    struct stat status {};
-    (void)::flock(descriptor_, LOCK_EX | LOCK_NB);
-    if (::fstat(descriptor_, &status) != 0 || status.st_nlink > 0) return true;
+    const bool is_taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!is_taken && is_named(descriptor_, part_)) return true;
     ::close(std::exchange(descriptor_, -1));
     return false;
 }

@@ -5,10 +5,16 @@
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace pb {
 namespace {
@@ -63,6 +69,50 @@ TEST(AtomicFile, APartThatAKilledProcessLeftIsTakenAwayAndOneInUseIsNot) {
     EXPECT_NE(AtomicFile(folder / "a.txt").path().filename(), name);
     file.commit();
     EXPECT_EQ(folder.names(), std::vector<std::string>{"a.txt"});
+}
+
+/// Writes the file many times, each time of one letter, and leaves some parts behind as a killed process does. Returns
+/// how often writing failed, or another file than a whole one was there.
+int write_again_and_again(const std::filesystem::path& path, char letter) {
+    constexpr int kTimes = 400;
+    constexpr size_t kLength = 20000;
+    int num_wrong = 0;
+    for (int i = 0; i < kTimes; ++i) {
+        if (i % 8 == 7 && ::fork() == 0) {
+            AtomicFile left(path);
+            left.append(bytes_of("left behind"));
+            std::_Exit(0);
+        }
+        try {
+            AtomicFile file(path);
+            for (size_t length = 0; length < kLength; length += 1000) file.append(bytes_of(std::string(1000, letter)));
+            file.commit();
+        } catch (const Error&) {
+            ++num_wrong;
+        }
+        const std::string whole = read_bytes(path);
+        if (whole != std::string(kLength, whole.front())) ++num_wrong;
+    }
+    while (::wait(nullptr) > 0) continue;
+    return num_wrong;
+}
+
+TEST(AtomicFile, SeveralProcessesThatWriteOneNameEachWriteAWholeFile) {
+    const TemporaryFolder folder;
+    std::vector<pid_t> writers;
+    for (const char letter : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'}) {
+        const pid_t writer = ::fork();
+        ASSERT_GE(writer, 0);
+        if (writer == 0) std::_Exit(std::min(write_again_and_again(folder / "a.txt", letter), 100));
+        writers.push_back(writer);
+    }
+    for (const pid_t writer : writers) {
+        int status = 0;
+        ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+        EXPECT_EQ(status, 0) << "files that were not whole, times 256";
+    }
+    const AtomicFile last(folder / "a.txt");  // takes away what was left
+    EXPECT_EQ(last.path().filename(), ".a.txt.0.part");
 }
 
 TEST(AtomicFile, RefusesWhatCannotBeWritten) {
