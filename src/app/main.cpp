@@ -76,7 +76,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
     else
         (void)app.exit(error, asked, wrong);
     const bool is_help = error.get_name() == "CallForHelp";  // the other text is the glossary, which is Markdown
-    fmt::print("{}", is_help ? report::folded(asked.str(), prose_width(stdout)) : asked.str());
+    is_help ? print_prose(stdout, asked.str()) : fmt::print("{}", asked.str());
     print_folded(stderr, wrong.str());
     if (is_asked_for) return flush_standard_output() ? code : static_cast<int>(ExitCode::failed);
     const std::string hint = hint_for(app, unexpected);
@@ -156,7 +156,7 @@ int run_program(const Arguments& arguments) {
         return static_cast<int>(flush_standard_output() ? ExitCode::ok : ExitCode::failed);
     }
     if (!chosen) {
-        fmt::print(stderr, "{}", report::folded(app.help(), prose_width(stderr)));
+        print_prose(stderr, app.help());
         return static_cast<int>(ExitCode::usage);
     }
     const ExitCode code = chosen(arguments);

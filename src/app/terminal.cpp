@@ -98,6 +98,15 @@ bool is_dumb() {
     return type != nullptr && std::string_view(type) == "dumb";
 }
 
+/// Throws std::system_error where standard output cannot be written. What stderr does not take is lost: exit code and
+/// files say the same, and an error about it could not be read.
+void write_text(std::FILE* stream, const std::string& text) {
+    if (stream == stderr)
+        (void)std::fwrite(text.data(), 1, text.size(), stream);
+    else
+        fmt::print(stream, "{}", text);
+}
+
 }  // namespace
 
 void prepare_standard_streams() {
@@ -118,7 +127,11 @@ size_t terminal_width(std::FILE* stream) { return shown_columns(stream).value_or
 size_t prose_width(std::FILE* stream) { return shown_columns(stream).value_or(said_columns()); }
 
 void print_folded(std::FILE* stream, const std::string& text) {
-    fmt::print(stream, "{}", report::folded(text, terminal_width(stream)));
+    write_text(stream, report::folded(text, terminal_width(stream)));
+}
+
+void print_prose(std::FILE* stream, const std::string& text) {
+    write_text(stream, report::folded(text, prose_width(stream)));
 }
 
 void print_error(const std::string& message) {
@@ -146,14 +159,14 @@ size_t TerminalLine::columns() const { return terminal_columns(terminal_).value_
 void TerminalLine::draw(const std::string& text) {
     if (!is_on_terminal()) return;
     if (!was_drawn_) let_launcher_catch_up();
-    fmt::print(stderr, "\r{}\033[K", text);
+    write_text(stderr, "\r" + text + "\033[K");
     std::fflush(stderr);
     is_drawn_ = was_drawn_ = true;
 }
 
 void TerminalLine::clear() {
     if (!is_drawn_) return;
-    fmt::print(stderr, "\r\033[K");
+    write_text(stderr, "\r\033[K");
     std::fflush(stderr);
     is_drawn_ = false;
 }

@@ -27,7 +27,11 @@ void prepare_standard_streams();
 
 /// Prints `text` for people, on a terminal or into a file. Lines that scripts read (RESULT, FOM, --json, --markdown) do
 /// not come this way: they stay whole. Lines wider than the terminal are broken between words (report/tables/text.hpp).
+/// Throws std::system_error where standard output takes no more; what stderr does not take is lost.
 void print_folded(std::FILE* stream, const std::string& text);
+
+/// The same for help, which is as wide as prose_width.
+void print_prose(std::FILE* stream, const std::string& text);
 
 /// The same with values, as fmt::print takes them.
 template <class... Values>

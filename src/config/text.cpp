@@ -142,7 +142,7 @@ void parse_setting(std::string_view text, LayoutSetting& value) {
 }
 
 void parse_setting(std::string_view text, CountSetting& value) {
-    if (text == "auto" || text == "all") {
+    if (text == value.automatic_word) {
         value.count = 0;
         return;
     }
@@ -165,8 +165,8 @@ void parse_setting(std::string_view text, BatchSetting& value) {
 void parse_setting(std::string_view text, NoiseLevelSetting& value) {
     double level = -1;
     const bool is_number = read_real(text, level);
-    // Older studies and results write auto as a negative number.
-    if (text != "auto" && (!is_number || level < -1)) refuse(text, "a noise level or auto");
+    // Older studies and results write auto as -1.
+    if (text != "auto" && (!is_number || (level < 0 && level != -1))) refuse(text, "a noise level or auto");
     value.level = level < 0 ? -1 : level;
 }
 

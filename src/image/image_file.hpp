@@ -46,6 +46,11 @@ struct TiffResolution {
     uint16_t unit = 0;   // the number of TIFF's ResolutionUnit: 1 none, 2 inch, 3 centimetre
 };
 
+/// Where a TIFF places its image, in the units of its resolution.
+struct TiffPosition {
+    float x = 0, y = 0;
+};
+
 /// A part of a file that only its own format can hold: a text chunk of PNG, a comment or Photoshop's block of JPEG.
 struct FormatBlock {
     std::string extension;  // of the format: ".png", ".jpg"
@@ -73,6 +78,8 @@ struct ImageMetadata {
     std::vector<std::string> not_kept;  // metadata that is not stored here, in words: "pyramid of 3 levels"
     std::vector<std::byte> xmp;         // a packet of XMP (XML in UTF-8)
     std::vector<FormatBlock> format_blocks;
+    std::optional<Extent> tiff_tile;            // pixels of a tile of the TIFF; none: it has strips
+    std::optional<TiffPosition> tiff_position;  // of the image on a page or stage
 };
 
 /// An image file open for reading. Not thread-safe: each rank opens its own.

@@ -80,7 +80,12 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_EQ(parsed<HaloSetting>("0"), parsed<HaloSetting>("none"));
     EXPECT_THAT(refused<HaloSetting>("-8"), AllOf(HasSubstr("none"), HasSubstr("exact"), HasSubstr("auto")));
     EXPECT_EQ(parsed<CountSetting>("16").count, 16);
-    EXPECT_TRUE(parsed<CountSetting>("all").is_automatic());
+    EXPECT_TRUE(parsed<CountSetting>("auto").is_automatic());
+    EXPECT_THAT(refused<CountSetting>("all"), HasSubstr("or auto")) << "is a word of ranks alone";
+    PointSettings point;
+    parse_setting("all", point.ranks);
+    EXPECT_TRUE(point.ranks.is_automatic());
+    EXPECT_THAT(usage_error([&] { parse_setting("auto", point.ranks); }), HasSubstr("or all"));
     EXPECT_THAT(refused<CountSetting>("0"), AllOf(HasSubstr("'0'"), HasSubstr("auto")));
     for (const char* text : {"torch", "jax", "python:a/b.py", "auto"})
         EXPECT_EQ(format_setting(parsed<EngineSetting>(text)), text);
@@ -99,7 +104,7 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_THAT(refused<CountSetting>("largest"), AllOf(HasSubstr("'largest'"), HasSubstr("auto")));
     for (const char* text : {"0", "0.25", "auto"}) EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>(text)), text);
     EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>("-1")), "auto");  // as older results write it
-    for (const char* text : {"-2", "nan", "none"}) EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("auto"));
+    for (const char* text : {"-2", "-0.5", "nan", "none"}) EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("auto"));
     EXPECT_EQ(format_setting(PointSettings{}.ranks), "all");
     EXPECT_EQ(format_setting(PointSettings{}.sigma), "auto");
     EXPECT_EQ(format_setting(PointSettings{}.threads), "auto");

@@ -103,6 +103,20 @@ class Faults(program.ProgramTest):
             self.assertEqual(result.returncode, 1)
             self.assertIn('standard output', result.stderr)
 
+    def test_a_full_standard_error_changes_no_exit_code(self):
+        image = self.write('in.png', program.png(40, 36))
+        study = self.write('wrong.yaml', LONG + 'pathc: 32\n')
+        denoise = ['denoise', image, self.folder / 'out.png', '--network', 'dncnn', '--sigma', '0.1', '--device', 'cpu']
+        for words, code in ((['frobnicate'], 2), ([], 2), (['denoise', 'absent', 'out.png'], 2), (['report', 'absent'], 2),
+                            (['compare', 'a', 'b'], 2), (['run', study], 2), (denoise, 0)):
+            command = [program.PROGRAM, *words]
+            with open('/dev/full', 'w') as full:
+                result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full, timeout=60)
+            self.assertEqual(result.returncode, code, words)
+        self.assertTrue((self.folder / 'out.png').exists())
+        result = subprocess.run(['bash', '-c', '"$0" "$@" 2>&1 | true; exit ${PIPESTATUS[0]}', program.PROGRAM, *denoise], timeout=60)
+        self.assertIn(result.returncode, (0, 1), 'its output was lost, or all of it lay in the pipe')
+
     def test_a_current_folder_that_was_removed(self):
         command = f'mkdir {self.folder}/gone && cd {self.folder}/gone && rmdir ../gone && exec {program.PROGRAM} settings'
         result = subprocess.run(['bash', '-c', command], capture_output=True, text=True, timeout=60)

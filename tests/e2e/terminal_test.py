@@ -1,8 +1,10 @@
 """patchbench on a terminal: what a person sees, with the bar, the lines and the tables in one place."""
 import fcntl
+import json
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
@@ -111,6 +113,31 @@ class Terminal(program.ProgramTest):
 
     def assert_nothing_left(self, text):
         self.assertTrue(all('#' * 5 not in line and '.' * 20 not in line for line in lines_seen(text)), 'none is left over')
+
+    def test_a_terminal_that_goes_away_ends_a_study_only_by_its_signal(self):
+        """Where SIGHUP is ignored, as by nohup, the study goes on, though its last lines cannot be printed: exit code 1."""
+        study = self.write('study.yaml', STUDY.replace('per_window_s: 0.001', 'per_window_s: 0.05').replace('min_reps: 2', 'min_reps: 5'))
+        for handler, code, statuses in ((signal.SIG_IGN, 1, ['ok', 'ok']), (signal.SIG_DFL, 5, ['interrupted', 'skipped'])):
+            out = self.folder / handler.name
+            master, slave = pty.openpty()
+
+            def take_terminal(handler=handler):
+                os.setsid()
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+                signal.signal(signal.SIGHUP, handler)
+            process = subprocess.Popen([PROGRAM, 'run', study, '--out', out], stdin=slave, stdout=slave, stderr=slave,
+                                       preexec_fn=take_terminal, env={**os.environ, 'TERM': 'xterm'})
+            self.addCleanup(process.kill)
+            os.close(slave)
+            seen = b''
+            while b'; pass ' not in seen:
+                seen += os.read(master, 1 << 16)
+            os.close(master)
+            self.assertEqual(process.wait(60), code)
+            lines = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
+            self.assertEqual([line['status'] for line in lines if line['type'] == 'point'], statuses)
+            self.assertEqual(lines[-1]['type'], 'end')
+            self.assertTrue((out / 'report.html').exists())
 
     def test_the_bar_of_a_study_moves_within_a_point(self):
         study = STUDY.replace('per_window_s: 0.001', 'per_window_s: 0.05').replace('min_reps: 2', 'min_reps: 5')

@@ -54,6 +54,39 @@ std::string joined(const std::vector<std::string>& words) {
     return all;
 }
 
+TEST(TiffTags, ThePositionSurvivesUnlessTheImageIsCropped) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.tif", [](TIFF* tiff) {
+        TIFFSetField(tiff, TIFFTAG_XPOSITION, 2.5F);
+        TIFFSetField(tiff, TIFFTAG_YPOSITION, 0.75F);
+    });
+    const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
+    EXPECT_THAT(lost_metadata(metadata, "b.tif", false), IsEmpty());
+    EXPECT_THAT(lost_metadata(metadata, "b.png", false), ElementsAre("position (only .tif holds it)"));
+    EXPECT_THAT(lost_metadata(metadata_of_part(metadata), "b.tif", false),
+                ElementsAre("position (the image is cropped)"));
+    save_image({make_pattern({20, 30}, 1, DType::u16).view(), {}, &metadata}, folder / "b.tif");
+    const ImageMetadata written = open_image(folder / "b.tif")->metadata();
+    ASSERT_TRUE(written.tiff_position);
+    EXPECT_EQ(written.tiff_position->x, 2.5F);
+    EXPECT_EQ(written.tiff_position->y, 0.75F);
+}
+
+TEST(TiffTags, TagsThatLibtiffDoesNotListAreNamed) {
+    const TemporaryFolder folder;
+    const auto not_kept = [&](const auto& set) {
+        write_file(folder / "a.tif", set);
+        return joined(open_image(folder / "a.tif")->metadata().not_kept);
+    };
+    EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_MINSAMPLEVALUE, 3); }), "MinSampleValue");
+    EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_MAXSAMPLEVALUE, 300); }), "MaxSampleValue");
+    EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_SMINSAMPLEVALUE, 3.0); }), "SMinSampleValue");
+    EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_SMAXSAMPLEVALUE, 3.0); }), "SMaxSampleValue");
+    EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_THRESHHOLDING, 1); }), "Threshholding");
+    EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_HALFTONEHINTS, 1, 2); }), "HalftoneHints");
+    EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_PAGENUMBER, 0, 2); }), "PageNumber");
+}
+
 TEST(TiffTags, XmpSurvivesInEveryFormatThatHoldsIt) {
     const TemporaryFolder folder;
     const std::string packet = "<x:xmpmeta/>";

@@ -186,6 +186,24 @@ TEST(Tiff, PremultipliedAlphaStaysSo) {
     }
 }
 
+TEST(Tiff, TilesStayTiles) {
+    const TemporaryFolder folder;
+    for (const auto& [edge, is_kept] : {std::pair{16U, true}, {48U, true}, {4112U, false}})
+        for (const bool alpha : {false, true}) {
+            const Image image = make_pattern({37, 53}, alpha ? 4 : 3, DType::u16);
+            test::write_tiff_fixture(folder / "a.tif", image, alpha, {.compression = COMPRESSION_LZW, .tile = edge});
+            const auto file = open_image(folder / "a.tif");
+            const ImageMetadata metadata = file->metadata();
+            const Image pixels = test::read_part(*file, {0, 0, {37, 53}}), opacity = file->read_alpha();
+            save_image({pixels.view(), opacity.view(), &metadata}, folder / "b.tif");
+            test::expect_parts_equal_whole(folder / "b.tif", pixels);
+            const auto written = open_image(folder / "b.tif");
+            EXPECT_TRUE(same_bytes(written->read_alpha(), opacity));
+            EXPECT_EQ(written->metadata().tiff_tile.has_value(), is_kept);
+            EXPECT_EQ(written->metadata().tiff_tile.value_or(Extent{edge, edge}), (Extent{edge, edge}));
+        }
+}
+
 TEST(Tiff, StripsAreShortEnoughForOtherReaders) {
     const TemporaryFolder folder;
     const Image image = make_pattern({1500, 1000}, 1, DType::u16);

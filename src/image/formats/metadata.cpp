@@ -157,6 +157,7 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         if (is_lossy(file) && metadata.xmp.size() > kMostXmpInJpeg) lost.emplace_back("XMP of more than 64 KB");
         if (metadata.has_unnamed_channel && extension != ".npy" && extension != ".raw")
             lost.emplace_back("that the last channel is not called alpha (only .tif says so)");
+        if (metadata.tiff_position) lost.emplace_back("position (only .tif holds it)");
         add_tiff_tags(metadata, lost);
     }
     for (const FormatBlock& block : metadata.format_blocks)
@@ -173,6 +174,8 @@ bool is_gray_profile(const std::vector<std::byte>& profile) {
 }
 
 ImageMetadata metadata_of_part(ImageMetadata metadata) {
+    if (metadata.tiff_position) metadata.not_kept.emplace_back("position (the image is cropped)");
+    metadata.tiff_position.reset();
     return without_tags(std::move(metadata), is_bound_to_extent, " (the image is cropped)");
 }
 

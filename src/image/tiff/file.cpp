@@ -163,10 +163,9 @@ void TiffFile::read_page(const TiffPage& page) {
     layout_ = read_tiff_layout(tiff_.get(), *file_);
     metadata_ = read_tiff_metadata(tiff_.get(), layout_);
     metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over_.begin(), passed_over_.end());
-    metadata_.inverted = layout_.white_is_zero;
-    if (layout_.white_is_zero) metadata_.not_kept.emplace_back("white as zero (samples are inverted)");
     // Only the first page carries what describes all images of the only directory.
     if (part_ == Part::whole_stack && pages_.front().directory == pages_.back().directory) drop_truncation(metadata_);
+    if (part_ != Part::image && metadata_.tiff_tile) metadata_.not_kept.emplace_back("tiles");  // StackFile has strips
     if (page.behind > 0) std::erase_if(metadata_.tiff_tags, is_bound_to_stack);
     if (part_ == Part::image) metadata_ = metadata_of_image(std::move(metadata_));
     if (part_ == Part::some_pages) describe_some_pages();

@@ -2,6 +2,7 @@
 
 #include "image/formats/metadata.hpp"
 #include "image/tiff/tags.hpp"
+#include "image/tiff/write.hpp"
 
 #include <fmt/format.h>
 
@@ -213,9 +214,15 @@ ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
         metadata.x_resolution_per_m = x * per_metre;
         metadata.y_resolution_per_m = y * per_metre;
     }
+    if (layout.tiled && can_write_tiles(layout.block)) metadata.tiff_tile = layout.block;
+    const bool is_placed =
+        TIFFGetField(tiff, TIFFTAG_XPOSITION, &x) == 1 && TIFFGetField(tiff, TIFFTAG_YPOSITION, &y) == 1;
+    if (is_placed) metadata.tiff_position = TiffPosition{x, y};
     const uint16_t orientation = short_tag(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     if (orientation > 1 && orientation <= 8) metadata.exif = make_orientation_exif(orientation);
     read_roles(tiff, layout, metadata);
+    metadata.inverted = layout.white_is_zero;
+    if (layout.white_is_zero) metadata.not_kept.emplace_back("white as zero (samples are inverted)");
     return metadata;
 }
 

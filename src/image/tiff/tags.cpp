@@ -56,6 +56,11 @@ constexpr std::array<KeptTag, 23> kKept{{{269, "DocumentName"},
 /// the file (305). Their loss is not reported.
 constexpr std::array<uint16_t, 11> kNotReported{305, 330, 347, 529, 530, 531, 532, 34675, 512, 519, TIFFTAG_XMLPACKET};
 
+/// Tags that libtiff does not list, because it has members for them. Their loss is reported.
+constexpr std::array<uint16_t, 7> kLostFields{TIFFTAG_THRESHHOLDING,  TIFFTAG_MINSAMPLEVALUE, TIFFTAG_MAXSAMPLEVALUE,
+                                              TIFFTAG_PAGENUMBER,     TIFFTAG_HALFTONEHINTS,  TIFFTAG_SMINSAMPLEVALUE,
+                                              TIFFTAG_SMAXSAMPLEVALUE};
+
 const KeptTag* find_kept(uint16_t number) {
     const auto* found = std::ranges::find(kKept, number, &KeptTag::number);
     return found == kKept.end() ? nullptr : found;
@@ -143,7 +148,12 @@ void name_lost_tags(TIFF* tiff, ImageMetadata& metadata) {
             std::ranges::any_of(metadata.tiff_tags, [&](const TiffTag& tag) { return tag.number == number; });
         if (!is_trivial && !is_kept) metadata.not_kept.push_back(name_of_lost(tiff, number));
     }
-    const uint16_t* curves[3];  // of red, green and blue; libtiff lists other tags only
+    for (const uint16_t number : kLostFields) {
+        double values[2];  // large enough for those of each
+        if (TIFFGetField(tiff, number, &values[0], &values[1]) == 1)
+            metadata.not_kept.push_back(name_of_lost(tiff, number));
+    }
+    const uint16_t* curves[3];  // of red, green and blue
     if (TIFFGetField(tiff, TIFFTAG_TRANSFERFUNCTION, &curves[0], &curves[1], &curves[2]) == 1)
         metadata.not_kept.push_back(name_of_lost(tiff, TIFFTAG_TRANSFERFUNCTION));
 }

@@ -80,14 +80,22 @@ void set_metadata(const TiffHandle& handle, const ImageMetadata& metadata) {
         TIFFSetField(tiff, TIFFTAG_XRESOLUTION, resolution->x);
         TIFFSetField(tiff, TIFFTAG_YRESOLUTION, resolution->y);
     }
+    if (metadata.tiff_position) {
+        TIFFSetField(tiff, TIFFTAG_XPOSITION, metadata.tiff_position->x);
+        TIFFSetField(tiff, TIFFTAG_YPOSITION, metadata.tiff_position->y);
+    }
     const uint16_t orientation = exif_orientation(metadata.exif);
     if (orientation != 1) TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
 }
 
+void set_tile(const TiffHandle& tiff, const Extent& tile) {
+    TIFFSetField(tiff.get(), TIFFTAG_TILEWIDTH, static_cast<uint32_t>(tile.w));
+    TIFFSetField(tiff.get(), TIFFTAG_TILELENGTH, static_cast<uint32_t>(tile.h));
+}
+
 void set_tiles(const TiffHandle& tiff, const TiffContent& content) {
     set_layout(tiff.get(), content.info, content.metadata, tag_of(content.compression));
-    TIFFSetField(tiff.get(), TIFFTAG_TILEWIDTH, static_cast<uint32_t>(kTiffTile));
-    TIFFSetField(tiff.get(), TIFFTAG_TILELENGTH, static_cast<uint32_t>(kTiffTile));
+    set_tile(tiff, {kTiffTile, kTiffTile});
     if (content.metadata != nullptr) set_metadata(tiff, *content.metadata);
 }
 
@@ -136,15 +144,21 @@ uint16_t same_compression(const ImageMetadata* metadata) {
     return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
 }
 
-void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image) {
+namespace {
+
+/// Sets everything but how the pixels are divided.
+void set_page(const TiffHandle& tiff, const ImageToSave& image) {
+    set_layout(tiff.get(), {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)},
+               image.metadata, same_compression(image.metadata));
+    if (image.metadata != nullptr) set_metadata(tiff, *image.metadata);
+}
+
+void write_strips(const TiffHandle& tiff, const ImageToSave& image) {
     InterleavingRows rows(image);
     const int64_t height = image.pixels.extent.h;
     const size_t row_bytes = rows.row_bytes();
     const int64_t strip_rows = rows_per_strip(row_bytes, height);
-    set_layout(tiff.get(), {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)},
-               image.metadata, same_compression(image.metadata));
     TIFFSetField(tiff.get(), TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(strip_rows));
-    if (image.metadata != nullptr) set_metadata(tiff, *image.metadata);
     std::vector<std::byte> strip(row_bytes * static_cast<size_t>(strip_rows));
     for (int64_t begin = 0; begin < height; begin += strip_rows) {
         const int64_t count = std::min(strip_rows, height - begin);
@@ -156,10 +170,46 @@ void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image) {
     }
 }
 
+/// Those at the right and the lower edge end with zeros.
+void write_tiles(const TiffHandle& tiff, const ImageToSave& image, const Extent& tile) {
+    InterleavingRows rows(image);
+    const Extent extent = image.pixels.extent;
+    const int64_t columns = ceil_div(extent.w, tile.w);
+    const size_t tile_row = static_cast<size_t>(tile.w) * (rows.row_bytes() / static_cast<size_t>(extent.w));
+    const size_t band_row = static_cast<size_t>(columns) * tile_row;
+    set_tile(tiff, tile);
+    uint32_t index = 0;
+    for (int64_t begin = 0; begin < extent.h; begin += tile.h) {
+        std::vector<std::byte> band(band_row * static_cast<size_t>(tile.h));
+        for (int64_t y = begin; y < std::min(begin + tile.h, extent.h); ++y)
+            std::memcpy(band.data() + static_cast<size_t>(y - begin) * band_row, rows.row(y), rows.row_bytes());
+        for (int64_t column = 0; column < columns; ++column) {
+            std::vector<std::byte> bytes;  // libtiff may change them
+            bytes.reserve(tile_row * static_cast<size_t>(tile.h));
+            for (auto from = band.begin() + column * static_cast<int64_t>(tile_row); bytes.size() < bytes.capacity();
+                 from += static_cast<int64_t>(band_row))
+                bytes.insert(bytes.end(), from, from + static_cast<int64_t>(tile_row));
+            const auto size = static_cast<tmsize_t>(bytes.size());
+            if (TIFFWriteEncodedTile(tiff.get(), index++, bytes.data(), size) != size) tiff.fail_writing();
+        }
+    }
+}
+
+}  // namespace
+
+void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image) {
+    set_page(tiff, image);
+    write_strips(tiff, image);
+}
+
 void write_tiff(const ImageToSave& image, AtomicFile& file) {
-    const uint64_t bytes = InterleavingRows(image).row_bytes() * static_cast<uint64_t>(image.pixels.extent.h);
-    const TiffHandle tiff(file, needs_big_tiff(bytes, metadata_bytes(image.metadata)));
-    write_tiff_page(tiff, image);
+    const bool has_tiles = image.metadata != nullptr && image.metadata->tiff_tile;
+    const Extent extent = image.pixels.extent, unit = has_tiles ? *image.metadata->tiff_tile : Extent{1, 1};
+    const size_t pixel_bytes = InterleavingRows(image).row_bytes() / static_cast<size_t>(extent.w);
+    const auto padded = static_cast<uint64_t>(round_up(extent.h, unit.h) * round_up(extent.w, unit.w));
+    const TiffHandle tiff(file, needs_big_tiff(padded * pixel_bytes, metadata_bytes(image.metadata)));
+    set_page(tiff, image);
+    has_tiles ? write_tiles(tiff, image, unit) : write_strips(tiff, image);
     if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
 }
 

@@ -26,6 +26,12 @@ namespace pb::image {
 /// Returns the compression of the input file where it is lossless, otherwise none. `metadata` may be null.
 [[nodiscard]] uint16_t same_compression(const ImageMetadata* metadata);
 
+/// Whether this program writes tiles of that extent: libtiff wants multiples of 16, and a row of tiles lies in memory.
+[[nodiscard]] constexpr bool can_write_tiles(const Extent& tile) {
+    constexpr int64_t kStep = 16, kMost = 4096;
+    return tile.h % kStep == 0 && tile.w % kStep == 0 && tile.h <= kMost && tile.w <= kMost;
+}
+
 class TiffHandle;
 /// Writes an image as strips into the current directory, with the compression of its metadata where that is lossless.
 /// The caller writes the directory.
