@@ -177,6 +177,13 @@ class BroughtTest(program.ProgramTest):
             self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(files[0].read_bytes(), files[1].read_bytes())
 
+    def test_strips_of_a_network_that_looks_farther_to_one_side_are_right(self):
+        study = f'network: {self.file("stages")}\nengine: torch\nhalo: carried\nmemory_limit_mib: 1\nverify.fp64: true\n'
+        result, (point,) = self.run_study(study, '--set', 'image.width=450', '--set', 'patch=16')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertRegex(self.notes_of(point), r'\d strips of \d+ columns')
+        self.assert_seamless(point)
+
     def test_a_card_beside_layers_states_the_range_alone(self):
         model = self.folder / 'model.onnx'
         model.write_bytes(self.file('ours').read_bytes())

@@ -35,8 +35,8 @@ TEST(ExpectedTiles, SeeAndKeepWhatTheDefinitionSays) {
     EXPECT_EQ(tiles.tile(11).core, (Rect{72, 48, {16, 22}}));
 }
 
-/// Strips of 60 columns of an image of 98, padded to 100, with a halo of 9.
-const StripRules kRules{.width = 98, .padded = 100, .columns = 60, .unit = 4, .halo = 9};
+/// Strips of 60 columns of an image of 98, padded to 100, with a context of 9 columns to the left and 7 to the right.
+const StripRules kRules{.width = 98, .padded = 100, .columns = 60, .unit = 4, .before = 9, .behind = 7};
 
 std::vector<plan::Tile> two_strips() {
     return {{{0, 0, {8, 60}}, {0, 0, {8, 50}}}, {{0, 40, {8, 60}}, {0, 50, {8, 48}}}};
@@ -54,8 +54,8 @@ TEST(ExpectedStrips, HaveTheirContextAndKeepEachColumnOnce) {
         strips[1].core.column += columns;
         strips[1].core.extent.w -= columns;
     };
-    EXPECT_FALSE(is_wrong([&](auto& strips) { move_border(strips, 1); }));
-    EXPECT_TRUE(is_wrong([&](auto& strips) { move_border(strips, 2); })) << "the left one lacks a column of context";
+    EXPECT_FALSE(is_wrong([&](auto& strips) { move_border(strips, 3); }));
+    EXPECT_TRUE(is_wrong([&](auto& strips) { move_border(strips, 4); })) << "the left one lacks a column of context";
     EXPECT_FALSE(is_wrong([&](auto& strips) { move_border(strips, -1); }));
     EXPECT_TRUE(is_wrong([&](auto& strips) { move_border(strips, -2); })) << "the right one does";
     EXPECT_TRUE(is_wrong([](auto& strips) { ++strips[1].core.column; })) << "a column is missing";

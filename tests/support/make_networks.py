@@ -118,6 +118,16 @@ BROUGHT = {'dilated': (Chain, 1), 'pooling': (GlobalPooling, 1), 'attention': (W
 AS_CODE = {'padded': PaddedAttention, 'mixed': MixedWindows}  # those that are written as Python only
 
 
+class Stages(nn.Sequential):
+    """Two stages of stride 2, one after the other: a block of the output sees 4 px to its left, and none to its right."""
+
+    def __init__(self):
+        def stage(channels_in):
+            return nn.Conv2d(channels_in, 16, 3, 2, 1), nn.Upsample(scale_factor=2, mode='nearest')
+
+        super().__init__(*stage(3), *stage(16), nn.Conv2d(16, 3, 1))
+
+
 class Ours(nn.Module):
     """Nothing but operations that patchbench has, in a graph that is none of its networks."""
 
@@ -251,6 +261,7 @@ def main():
     export(folder, 'level_of_one', LevelInput(), channels=1, sigma=torch.tensor([0.1]), one_level=True)
     export(folder, 'ours', Ours())
     export(folder, 'ours_level', Ours(3, 4), channels=4)
+    export(folder, 'stages', Stages())
     export(folder, 'fixed', Chain(), dynamic=())
     export(folder, 'five_channels', Chain(5, (1, 1)), channels=5)
     export(folder, 'three_axes', Broken(lambda y: y.mean(1)))

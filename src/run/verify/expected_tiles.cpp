@@ -55,7 +55,7 @@ namespace {
 bool has_its_context(const plan::Tile& strip, const StripRules& rules) {
     const int64_t begin = strip.window.column, end = begin + strip.window.extent.w;
     const int64_t left = strip.core.column - begin, right = end - strip.core.column - strip.core.extent.w;
-    return (begin == 0 || left >= rules.halo) && (end == rules.padded || right >= rules.halo);
+    return (begin == 0 || left >= rules.before) && (end == rules.padded || right >= rules.behind);
 }
 
 }  // namespace

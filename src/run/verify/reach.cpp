@@ -104,9 +104,12 @@ Reach reach_of(const engine::Weights& weights) {
         const int64_t alignment = length / std::ssize(std::ranges::min(lines, {}, &Line::size));
         const int64_t middle = length / 2, end = middle + alignment;
         const Range seen = joined({middle, end}, lines.back(), {middle, end});
-        if (seen.begin > 0 && seen.end < length)
-            return {alignment, round_up(std::max(middle - seen.begin, seen.end - end), alignment),
+        if (seen.begin == 0 || seen.end == length) continue;
+        Reach reach{alignment, round_up(std::max(middle - seen.begin, seen.end - end), alignment),
                     first_layer_takes_sigma(graph, weights)};
+        reach.before = middle - seen.begin;
+        reach.behind = seen.end - end;
+        return reach;
     }
 }
 

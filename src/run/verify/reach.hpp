@@ -19,6 +19,8 @@ struct Reach {
     int64_t context = halo;    // what outputs that others are compared with get on each side
     bool is_bounded = true;    // false: `halo` and `context` are what is tried at most, and decide nothing
     int64_t step = alignment;  // extents of windows are multiples of it
+    /// What an aligned core depends on before and behind it: layers of stride 2 look less far to one side.
+    int64_t before = halo, behind = halo;
 };
 
 /// Throws Error when the weights lack a layer of their network. A network that the user brings has no layers here: its

@@ -32,13 +32,16 @@ plan::Tile at_columns_of(const plan::Tile& strip, const plan::Tile& band) {
             {band.core.row, strip.core.column, {band.core.extent.h, strip.core.extent.w}}};
 }
 
-/// The halo is that of the side which needs more, in whole alignments: the other side may need one of these less.
 StripRules strip_rules(const Subject& subject) {
     const Reach& reach = subject.reference.reach();
-    const int64_t least_halo = reach.halo - (reach.alignment > 1 ? reach.alignment : 0);
     const int64_t width = subject.reference.source().extent().w, columns = subject.point().strip_columns.value();
     const int64_t tile = subject.settings().engine == EngineKind::native ? 4 : 1;
-    return {width, round_up(width, reach.alignment), columns, reach.alignment * tile, least_halo};
+    return {.width = width,
+            .padded = round_up(width, reach.alignment),
+            .columns = columns,
+            .unit = reach.alignment * tile,
+            .before = reach.before,
+            .behind = reach.behind};
 }
 
 /// `expected`: by index, of which there are `count`.
