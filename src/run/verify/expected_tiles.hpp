@@ -36,10 +36,10 @@ class ExpectedTiles {
 
 /// What is asked of strips.
 struct StripRules {
-    int64_t width = 0;    // of the image
-    int64_t padded = 0;   // the same in multiples of the network's alignment
-    int64_t columns = 0;  // of each window
-    int64_t unit = 1;     // windows begin on multiples of it
+    int64_t width = 0;               // of the image
+    int64_t padded = 0;              // the same in multiples of the network's alignment
+    int64_t columns = 0;             // of each window
+    int64_t unit = 1;                // windows begin on multiples of it
     int64_t before = 0, behind = 0;  // columns that a core depends on to its left and to its right
 };
 
