@@ -16,6 +16,7 @@ namespace {
 struct CompareArguments {
     std::vector<std::string> files, old_files, new_files;
     std::optional<std::string> fail_on;
+    bool strict = false;
     std::string markdown;
 };
 
@@ -71,10 +72,11 @@ ExitCode compare(CompareArguments arguments) {
     const auto open = report::undecided(comparison, slower);
     for (const auto& point : open) fmt::print("UNSURE --fail-on {}: {}\n", *arguments.fail_on, point);
     if (!open.empty())
-        print_text(stdout, "UNSURE is no failure. Launches are separate starts: patchbench run STUDY --launches {}\n",
-                   measure::kFewestLaunches);
+        print_text(stdout, "{}Launches are separate starts: patchbench run STUDY --launches {}\n",
+                   arguments.strict ? "" : "UNSURE is no failure (--strict: it is one). ", measure::kFewestLaunches);
     for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", *arguments.fail_on, failure);
-    return failures.empty() ? ExitCode::ok : ExitCode::not_comparable;
+    const bool has_failed = !failures.empty() || (arguments.strict && !open.empty());
+    return has_failed ? ExitCode::not_comparable : ExitCode::ok;
 }
 
 }  // namespace
@@ -90,6 +92,8 @@ void add_compare_command(CLI::App& app, Action& chosen) {
     command->add_option("--fail-on", arguments->fail_on,
                         "slower=3%: exit with 4 when a point is SLOWER by that much, or has no figures any more. Needs "
                         "several launches of each version, 3 at least (run --launches 3): with one it says UNSURE");
+    command->add_flag("--strict", arguments->strict, "with --fail-on: exit with 4, too, when a point is UNSURE")
+        ->needs("--fail-on");
     command->add_option("--markdown", arguments->markdown, "write the table as Markdown into this file as well")
         ->check(not_empty());
     set_action(*command, chosen, [arguments](const Arguments&) { return compare(*arguments); });

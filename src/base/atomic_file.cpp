@@ -78,7 +78,8 @@ AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
     check_target(final_);
     constexpr int kAttempts = 1000;  // names may be taken by other writers of this file
     bool taken = true;
-    for (int attempt = 0; attempt < kAttempts && taken; ++attempt) {
+    int attempt = 0;
+    for (; attempt < kAttempts && taken; ++attempt) {
         part_ = part_name(final_, attempt);
         remove_abandoned(part_);
         descriptor_ = ::open(part_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
@@ -88,6 +89,8 @@ AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
     if (descriptor_ < 0)
         throw UsageError("cannot write " + final_.string() + ": " + reason_of(errno) +
                          "; choose a folder that can be written, or make room");
+    for (std::error_code ignored; std::filesystem::exists(part_name(final_, attempt), ignored); ++attempt)
+        remove_abandoned(part_name(final_, attempt));  // several writers were killed
 }
 
 AtomicFile::~AtomicFile() {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace pb::config {
@@ -63,7 +64,7 @@ void check_size(const std::vector<Axis>& axes, size_t num_points) {
 /// An exclusion with its values in the form of text_by_key, so that `0` and `none` are the same halo.
 class Rule {
   public:
-    explicit Rule(const Exclusion& exclusion) {
+    explicit Rule(const Exclusion& exclusion) : place_(exclusion.place.text()) {
         for (const Assignment& assignment : exclusion.keys) {
             auto& texts = keys_.emplace_back(assignment.key, std::set<std::string>{}).second;
             PointSettings scratch;
@@ -79,7 +80,10 @@ class Rule {
                                    [&](const auto& key) { return key.second.contains(text_by_key(point, key.first)); });
     }
 
+    [[nodiscard]] const std::string& place() const { return place_; }
+
   private:
+    std::string place_;
     std::vector<std::pair<std::string, std::set<std::string>>> keys_;
 };
 
@@ -96,11 +100,13 @@ class Expansion {
   public:
     explicit Expansion(const StudyText& study) : study_(study) {}
 
-    std::vector<PointSettings> run() {
+    void run(Config& config) {
         if (study_.groups.empty()) add_group({});
         for (const GroupText& group : study_.groups) add_group(group);
         if (points_.empty()) throw UsageError(exclusion_place_.text() + ": exclude: leaves no point of the study");
-        return std::move(points_);
+        config.points = std::move(points_);
+        for (const auto& [place, matches] : matches_)
+            if (!matches) config.idle_exclusions.push_back(place);
     }
 
   private:
@@ -108,6 +114,7 @@ class Expansion {
         std::vector<Rule> rules;
         add_rules(study_.top, rules);
         add_rules(group, rules);
+        for (const Rule& rule : rules) matches_.emplace(rule.place(), false);
         for (const GroupText* text : {&study_.top, &group})
             if (text->exclusions && !text->exclusions->empty()) exclusion_place_ = text->exclusions->front().place;
         const Assignments assignments = merged(study_.top.settings, group.settings);
@@ -124,8 +131,7 @@ class Expansion {
             for (size_t i = 0; i < axes.size(); ++i)
                 for (const Assignment* assignment : axes[i])
                     set_at(point, assignment->key, assignment->values[chosen[i]]);
-            if (std::ranges::none_of(rules, [&](const Rule& rule) { return rule.matches(point); }))
-                points_.push_back(std::move(point));
+            if (!is_excluded(point, rules)) points_.push_back(std::move(point));
             more = false;
             for (size_t axis = axes.size(); axis-- > 0 && !more;) {
                 more = ++chosen[axis] < size_of(axes[axis]);
@@ -134,14 +140,25 @@ class Expansion {
         }
     }
 
+    bool is_excluded(const PointSettings& point, const std::vector<Rule>& rules) {
+        bool is = false;
+        for (const Rule& rule : rules) {
+            if (!rule.matches(point)) continue;
+            is = true;
+            matches_[rule.place()] = true;
+        }
+        return is;
+    }
+
     const StudyText& study_;
     std::vector<PointSettings> points_;
-    size_t num_expanded_ = 0;  // before exclusions, which limits the work as well
+    std::map<std::string, bool> matches_;  // by the place of an exclusion, whether it matched a point
+    size_t num_expanded_ = 0;              // before exclusions, which limits the work as well
     Place exclusion_place_;
 };
 
 }  // namespace
 
-std::vector<PointSettings> expand_points(const StudyText& study) { return Expansion(study).run(); }
+void expand_points(const StudyText& study, Config& config) { Expansion(study).run(config); }
 
 }  // namespace pb::config

@@ -225,7 +225,8 @@ void study_fields(Settings& s, Visitor&& v) {
 struct Config {
     StudySettings study;
     std::vector<PointSettings> points;
-    std::string file;  // where it came from
+    std::string file;                          // where it came from
+    std::vector<std::string> idle_exclusions;  // places of those that match no point
 };
 
 }  // namespace pb::config

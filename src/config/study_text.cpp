@@ -175,7 +175,7 @@ Config expand_study(const StudyFile& file, const Assignments& overrides) {
     Config config;
     config.study = read_study_settings(study.top.settings);
     if (!file.name.empty() && find_key(study.top.settings, "name") == nullptr) config.study.name = file.name;
-    config.points = expand_points(study);
+    expand_points(study, config);
     return config;
 }
 

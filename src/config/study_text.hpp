@@ -75,9 +75,9 @@ void resolve_paths(const std::filesystem::path& folder, StudyFile& file);
 [[nodiscard]] Config expand_study(const StudyFile& file, const Assignments& overrides);
 
 /// The last step of expand_study: the product of the axes of each group, the last one varying fastest, without the
-/// points that an exclusion matches. Keys and values must have been checked. Throws UsageError for more than 100000
-/// points, and for none.
-[[nodiscard]] std::vector<PointSettings> expand_points(const StudyText& study);
+/// points that an exclusion matches. Fills `points` and `idle_exclusions`. Keys and values must have been checked.
+/// Throws UsageError for more than 100000 points, and for none.
+void expand_points(const StudyText& study, Config& config);
 
 /// set_by_key with the place of the value in the error.
 template <class Settings>

@@ -73,7 +73,8 @@ bool is_seed(std::string_view text) { return text.starts_with(kSeedPrefix); }
 
 uint64_t seed_of(std::string_view text) {
     uint64_t seed = 0;
-    parse_setting(text.substr(kSeedPrefix.size()), seed);
+    if (!read_number(text.substr(kSeedPrefix.size()), seed))
+        throw UsageError(fmt::format("weights = {}: must be seed:<n>, with a whole number from 0 on", text));
     return seed;
 }
 
@@ -103,7 +104,8 @@ void parse_setting(std::string_view text, double& value) {
 
 void parse_setting(std::string_view text, bool& value) {
     const bool yes = text == "true" || text == "on" || text == "yes";
-    if (!yes && text != "false" && text != "off" && text != "no") refuse(text, "one of: true | false | on | off");
+    if (!yes && text != "false" && text != "off" && text != "no")
+        refuse(text, "one of: true | false | on | off | yes | no");
     value = yes;
 }
 
@@ -120,8 +122,10 @@ void parse_setting(std::string_view text, HaloSetting& value) {
 }
 
 void parse_setting(std::string_view text, NetworkSetting& value) {
-    value = names_network_file(text) ? NetworkSetting(network::kBroughtKind)
-                                     : NetworkSetting(parse_enum<network::NetworkKind>(text));
+    const auto known = find_enum<network::NetworkKind>(text);
+    if (!known && !names_network_file(text))
+        throw UsageError(fmt::format("'{}' is none of: {} (.onnx, .pt, .pt2, .py)", text, value_shape(value)));
+    value = NetworkSetting(names_network_file(text) ? network::kBroughtKind : *known);
     if (value.kind == network::kBroughtKind) value.file = text;
 }
 

@@ -168,7 +168,8 @@ void check_format(const ImageInfo& info, const Format& format, const std::filesy
                "images have 1 or 3; .tif, .npy and .raw hold bands, without alpha");
     const bool holds = info.dtype == DType::u8 || (info.dtype == DType::u16 && format.holds_u16) || format.holds_all;
     if (!holds)
-        refuse(file, name + " cannot hold " + std::string(name_of(info.dtype)) + " samples", "use .tif or .npy");
+        refuse(file, name + " cannot hold " + std::string(name_of(info.dtype)) + " samples",
+               info.dtype == DType::u16 ? "use .png, .tif or .npy" : "use .tif or .npy");
     if (info.has_alpha && !format.holds_alpha) refuse(file, name + " cannot hold alpha", "use .png or .tif");
     if (std::max(info.extent.h, info.extent.w) > format.longest_side)
         refuse(file, fmt::format("{} cannot hold more than {} pixels a side", name, format.longest_side),

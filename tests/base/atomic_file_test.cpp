@@ -64,7 +64,9 @@ TEST(AtomicFile, APartThatAKilledProcessLeftIsTakenAwayAndOneInUseIsNot) {
     const TemporaryFolder folder;
     const std::string name = AtomicFile(folder / "a.txt").path().filename();
     test::write_bytes(folder / name, "left");
+    test::write_bytes(folder / ".a.txt.1.part", "left by another one");
     AtomicFile file(folder / "a.txt");
+    EXPECT_EQ(folder.names(), std::vector<std::string>{name});
     EXPECT_EQ(file.path().filename(), name);
     EXPECT_NE(AtomicFile(folder / "a.txt").path().filename(), name);
     file.commit();

@@ -123,6 +123,14 @@ TEST_F(Sweep, ExclusionsLeavePointsOut) {
         << "0.10 is 0.1";
 }
 
+TEST_F(Sweep, ExclusionsThatMatchNoPointAreToldByTheirPlace) {
+    const std::string study =
+        "patch: [64, 128]\nexclude:\n- {patch: 64, batch: 4}\n- {patch: 63}\n- {halo: 8}\n- {patch: 64}\n";
+    const Config config = load(study + "groups:\n- {batch: 4}\n- {batch: 8, halo: 16}\n");
+    EXPECT_THAT(config.idle_exclusions, ElementsAre(testing::EndsWith(":4:3"), testing::EndsWith(":5:3")))
+        << "the first one matches in one group, the last one beside another";
+}
+
 TEST_F(Sweep, WrongExclusionsSayTheirPlace) {
     EXPECT_THAT(refusal("exclude: {patch: 8}\n"), StartsWith(":1:10: exclude: "));
     EXPECT_THAT(refusal("exclude: [{}]\n"), StartsWith(":1:11: exclude: "));

@@ -75,7 +75,10 @@ TEST(Text, QuotientsAreNumbersOfEverySettingThatIsOne) {
 TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_TRUE(parsed<bool>("on"));
     EXPECT_FALSE(parsed<bool>("no"));
-    EXPECT_THAT(refused<bool>("1"), HasSubstr("true | false"));
+    EXPECT_THAT(refused<bool>("1"), HasSubstr("true | false | on | off | yes | no"));
+    EXPECT_THAT(refused<NetworkSetting>("drunet2"), HasSubstr("| FILE (.onnx"));
+    EXPECT_THAT(usage_error([] { (void)seed_of("seed:x"); }),
+                testing::StartsWith("weights = seed:x: must be seed:<n>"));
     for (const char* text : {"none", "exact", "auto", "24"}) EXPECT_EQ(format_setting(parsed<HaloSetting>(text)), text);
     EXPECT_EQ(parsed<HaloSetting>("0"), parsed<HaloSetting>("none"));
     EXPECT_THAT(refused<HaloSetting>("-8"), AllOf(HasSubstr("none"), HasSubstr("exact"), HasSubstr("auto")));
@@ -104,7 +107,8 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_THAT(refused<CountSetting>("largest"), AllOf(HasSubstr("'largest'"), HasSubstr("auto")));
     for (const char* text : {"0", "0.25", "auto"}) EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>(text)), text);
     EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>("-1")), "auto");  // as older results write it
-    for (const char* text : {"-2", "-0.5", "nan", "none"}) EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("auto"));
+    for (const char* text : {"-2", "-0.5", "nan", "none"})
+        EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("auto"));
     EXPECT_EQ(format_setting(PointSettings{}.ranks), "all");
     EXPECT_EQ(format_setting(PointSettings{}.sigma), "auto");
     EXPECT_EQ(format_setting(PointSettings{}.threads), "auto");

@@ -98,7 +98,7 @@ class Compare(program.ProgramTest):
         self.assertEqual(text.count('FAILED --fail-on slower=3%: dncnn'), 3)
         self.assertNotIn('UNSURE', text)
         self.assertNotIn('UNSURE', self.compared(old, new, '--fail-on', 'slower=50%'))
-        self.assertNotIn('UNSURE', self.compared(new, old, '--fail-on', 'slower=3%'))
+        self.assertNotIn('UNSURE', self.compared(new, old, '--fail-on', 'slower=3%', '--strict'))
 
     def test_one_launch_a_side_fails_no_gate_and_says_what_is_needed(self):
         old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.085)
@@ -106,7 +106,11 @@ class Compare(program.ProgramTest):
         self.assertEqual(self.outcomes(text), ['UNSURE'] * 3, 'not SLOWER, which it could not support')
         self.assertEqual(text.count('UNSURE --fail-on slower=3%: dncnn'), 3)
         self.assertIn('--launches 3', text)
+        self.assertIn('UNSURE is no failure', text)
         self.assertNotIn('FAILED', text)
+        strict = self.compared(old, new, '--fail-on', 'slower=3%', '--strict', code=4)
+        self.assertNotIn('UNSURE is no failure', strict)
+        self.assert_refused(program.run('compare', old, new, '--strict'), 2, '--fail-on')
 
     def test_launches_that_spread_too_much_say_how_many_are_needed(self):
         old, new = self.launches('old', 10, 1, 0.04), self.launches('new', 20, 1.02, 0.04)

@@ -39,8 +39,8 @@ class Prediction(program.ProgramTest):
     def test_plan_says_how_it_predicts(self):
         result = run('plan', self.write('study.yaml', STUDY))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn('drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels', result.stdout)
-        self.assertIn('drunet, 1 window of 48 x 48 cropped to what the core needs: 62.3 MiB of weights + ', result.stdout)
+        self.assertIn('drunet, engine torch, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels', result.stdout)
+        self.assertIn('drunet, engine torch, bf16, 1 window of 48 x 48 cropped to what the core needs: 62.3 MiB of weights + ', result.stdout)
 
     def test_plan_needs_no_gpu_to_plan_for_gpus(self):
         study = self.write('study.yaml', 'weights: seed:1\nimage: {height: 96, width: 96}\npatch: 64\nhalo: 8\n')

@@ -153,7 +153,10 @@ TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
 TEST(SaveImage, AnArrayKeepsNoMetadataAndNamesAll) {
     ImageMetadata metadata = make_metadata(3, 200);
     for (const char* name : {"a.npy", "a.raw"})
-        EXPECT_THAT(lost_metadata(metadata, name, false), testing::ElementsAre("colour profile", "EXIF", "resolution"));
+        EXPECT_THAT(lost_metadata(metadata, name, false),
+                    testing::ElementsAre("colour profile", "EXIF, with its orientation", "resolution"));
+    metadata.exif = make_orientation_exif(1);
+    EXPECT_THAT(lost_metadata(metadata, "a.raw", false), testing::Contains("EXIF"));
 }
 
 TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {

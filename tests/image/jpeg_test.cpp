@@ -75,6 +75,8 @@ TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
                 testing::ElementsAre("XMP of more than 64 KB"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, "FLIR"), testing::ElementsAre("data of a program (APP1)"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, std::string("Exif\0\0of a camera", 17)), testing::IsEmpty());
+    EXPECT_THAT(not_kept(JPEG_APP0 + 11, "JP"), testing::ElementsAre("content credentials (APP11)"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 3, "of a camera"), testing::ElementsAre("data of a program (APP3)"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "MPF"), testing::ElementsAre("further pictures"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "of a camera"), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, std::string("ICC_PROFILE\0\1\2half of it", 25)),

@@ -31,8 +31,9 @@ double sigma_of(const NoiseLevel& level, const image::SampleRange& range) {
     if (sigma >= network::kSmallestSigma && sigma <= 1) return sigma;
     throw UsageError(fmt::format(
         "--sigma {:g}: with --range it is in the samples' units, where {} makes it {:.3g}; must be 0.0001 to 1 of the "
-        "range",
-        level.value, range_text(range), sigma));
+        "range{}",
+        level.value, range_text(range), sigma,
+        level.value <= 1 ? fmt::format("; a share of it is written as {:g}/1", level.value) : ""));
 }
 
 std::string range_text(const image::SampleRange& range) {

@@ -6,6 +6,7 @@
 #include "app/terminal.hpp"
 #include "base/text.hpp"
 #include "comm/interruption.hpp"
+#include "comm/launcher.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/engines.hpp"
 #include "engine/network_file.hpp"
@@ -34,6 +35,9 @@ namespace pb::app {
 config::Config load_study(const StudyArguments& arguments) {
     config::Config config = config::load_config(arguments.file, arguments.overrides);
     read_measured_calls(config);
+    if (comm::is_first_process())
+        for (const std::string& place : config.idle_exclusions)
+            print_text(stderr, "patchbench: {}: exclude: matches no point\n", place);
     return config;
 }
 

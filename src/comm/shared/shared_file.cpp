@@ -30,7 +30,8 @@ std::string mib(size_t bytes) { return fmt::format("{} MiB", (bytes >> 20) + 1);
     const std::string message = "memory shared by the ranks of a node: " + what + ": " + std::strerror(error);
     if (error == ENOMEM || error == ENOSPC)
         throw OutOfMemory(message + "; use fewer ranks per node or a smaller image");
-    throw Error(message);
+    throw Error(message +
+                (error == EFBIG ? "; the shell's limit on files (ulimit -f) holds for it, too: raise it" : ""));
 }
 
 /// A lock of the open file, not of the process: the kernel releases it when the file is closed.

@@ -5,6 +5,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -24,10 +26,18 @@ void take_app1(std::string_view text, ImageMetadata& metadata) {
     }
 }
 
+/// Markers APP<n> of which the loss is named; APP11 has credentials (JUMBF). Those left out are read, copied or of no
+/// meaning beside the pixels.
+constexpr int kOwnOfPrograms[] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15};
+
 void take_marker(const jpeg_marker_struct& marker, ImageMetadata& metadata) {
     const std::string_view text(reinterpret_cast<const char*>(marker.data), marker.data_length);
     if (marker.marker == JPEG_APP0 + 1) take_app1(text, metadata);
     if (marker.marker == JPEG_APP0 + 2 && text.starts_with("MPF")) metadata.not_kept.emplace_back("further pictures");
+    for (const int own : kOwnOfPrograms)
+        if (marker.marker == JPEG_APP0 + own)
+            metadata.not_kept.push_back(own == 11 ? "content credentials (APP11)"
+                                                  : fmt::format("data of a program (APP{})", own));
     for (const CopiedMarker& copied : kCopied)
         if (marker.marker == copied.number)
             metadata.format_blocks.push_back({kJpegExtension, copied.type, copied.meaning, content_of(text)});
@@ -38,13 +48,14 @@ class JpegReader {
   public:
     JpegReader(const RandomAccessFile& file, std::span<const std::byte> bytes) : file_(file) {
         codec_.err = start_jpeg_errors(error_);
-        constexpr unsigned kWholeMarker = 0xFFFF;
+        constexpr unsigned kWholeMarker = 0xFFFF, kNameOnly = 1;
         run([&] {
             jpeg_create_decompress(&codec_);
             jpeg_mem_src(&codec_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
             jpeg_save_markers(&codec_, JPEG_APP0 + 1, kWholeMarker);
             jpeg_save_markers(&codec_, JPEG_APP0 + 2, kWholeMarker);
             for (const CopiedMarker& copied : kCopied) jpeg_save_markers(&codec_, copied.number, kWholeMarker);
+            for (const int marker : kOwnOfPrograms) jpeg_save_markers(&codec_, JPEG_APP0 + marker, kNameOnly);
             jpeg_read_header(&codec_, TRUE);
         });
     }

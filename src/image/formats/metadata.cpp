@@ -146,11 +146,11 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
     } else {
         if (extension == ".npy" || extension == ".raw") {
             if (!metadata.icc_profile.empty()) lost.emplace_back("colour profile");
-            if (!metadata.exif.empty()) lost.emplace_back("EXIF");
         }
         if (!metadata.xmp.empty() && !holds_xmp(extension)) lost.emplace_back("XMP");
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
-        if (extension == ".bmp" && !metadata.exif.empty()) lost.emplace_back("EXIF");
+        if ((extension == ".bmp" || extension == ".npy" || extension == ".raw") && !metadata.exif.empty())
+            lost.emplace_back(exif_orientation(metadata.exif) == 1 ? "EXIF" : "EXIF, with its orientation");
         if (metadata.x_resolution_per_m && !keeps_resolution(metadata, file)) lost.emplace_back("resolution");
         if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
             lost.emplace_back("EXIF of more than 64 KB, with its orientation");

@@ -81,9 +81,9 @@ std::vector<std::string> row_of(const plan::Point& point, const plan::ContextWay
 std::string exchanged_formula_of(const plan::Point& point, double weights) {
     const auto [maps, in_out] = plan::slab_bytes(point);
     return fmt::format(
-        "    {}, halo exchanged, slabs of {} x {}: {:.1f} MiB of weights + {:.1f} MiB of maps with their border rows + "
+        "halo exchanged, slabs of {} x {}: {:.1f} MiB of weights + {:.1f} MiB of maps with their border rows + "
         "{:.1f} MiB of the slab's input and output\n",
-        point.settings.network.name(), plan::slab_rows_text(point), plan::tile_grid(point).padded().w, weights / kMiB,
+        plan::slab_rows_text(point), plan::tile_grid(point).padded().w, weights / kMiB,
         static_cast<double>(maps) / kMiB, static_cast<double>(in_out) / kMiB);
 }
 

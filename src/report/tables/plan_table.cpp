@@ -121,19 +121,18 @@ std::string peaks_text(const std::vector<network::MemorySize>& peaks) {
     return texts.size() == 1 ? texts.front() : fmt::format("max({})", fmt::join(texts, ", "));
 }
 
-/// Returns "drunet, halo carried, bands of 64 x 1024: 498.2 MiB of weights + ..", which is exact of the engine native.
+/// Returns "halo carried, bands of 64 x 1024: 498.2 MiB of weights + ..", which is exact of the engine native.
 std::string carried_formula_of(const plan::Point& point, double weights) {
     const Extent band = plan::tile_grid(point).window();
     const auto [rows, in_out] = plan::band_bytes(point);
     const std::string strips = point.strip_columns ? " in " + plan::strips_text(point) : "";
     return fmt::format(
-        "    {}, halo carried, bands of {} x {}{}: {:.1f} MiB of weights + {:.1f} MiB of rows, whatever the height + "
+        "halo carried, bands of {} x {}{}: {:.1f} MiB of weights + {:.1f} MiB of rows, whatever the height + "
         "{:.1f} MiB of a band's input and output\n",
-        point.settings.network.name(), band.h, band.w, strips, weights / kMiB, static_cast<double>(rows) / kMiB,
-        static_cast<double>(in_out) / kMiB);
+        band.h, band.w, strips, weights / kMiB, static_cast<double>(rows) / kMiB, static_cast<double>(in_out) / kMiB);
 }
 
-/// Returns "drunet, windows of 640 x 640 cropped to their core: 498.2 MiB of weights + ..", which is exact of the
+/// Returns "1 window of 640 x 640 cropped to their core: 498.2 MiB of weights + ..", which is exact of the
 /// engine native.
 std::string cropped_formula_of(const plan::Point& point, const plan::PeakParts& parts) {
     const Extent window = plan::tile_grid(point).window();
@@ -142,13 +141,13 @@ std::string cropped_formula_of(const plan::Point& point, const plan::PeakParts& 
     const auto prediction = plan::predict(point);
     const double peak = prediction ? prediction->peak_mib * kMiB : parts.peak(pixels, 1);
     return fmt::format(
-        "    {}, {} of {} x {} cropped to what the core needs: {:.1f} MiB of weights + {:.1f} MiB of maps + "
+        "{} of {} x {} cropped to what the core needs: {:.1f} MiB of weights + {:.1f} MiB of maps + "
         "{:.1f} MiB of input and output\n",
-        point.settings.network.name(), counted(batch, "window"), window.h, window.w, parts.weights / kMiB,
-        (peak - parts.weights - in_out) / kMiB, in_out / kMiB);
+        counted(batch, "window"), window.h, window.w, parts.weights / kMiB, (peak - parts.weights - in_out) / kMiB,
+        in_out / kMiB);
 }
 
-/// Returns a formula such as "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
+/// Returns a formula such as "channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
 std::string formula_of(const plan::Point& point) {
     const auto& settings = point.settings;
     const plan::PeakParts parts = plan::peak_parts(point);
@@ -157,8 +156,7 @@ std::string formula_of(const plan::Point& point) {
     if (parts.crop) return cropped_formula_of(point, parts);
     const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
-    return fmt::format("    {}, {}, {}, {}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),
-                       name_of(settings.dtype), config::format_setting(settings.layout),
+    return fmt::format("{}, {}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", config::format_setting(settings.layout),
                        counted(point.source.channels, "channel"), parts.weights / kMiB, parts.in_out_per_pixel,
                        in_flight, peaks_text(parts.forward));
 }
@@ -175,7 +173,9 @@ std::string prediction_text(const plan::Plan& plan) {
             continue;
         gpu = gpu || point.device == DeviceKind::cuda;
         cropped = cropped || plan::is_cropped(point);
-        const std::string formula = formula_of(point);
+        const std::string formula = fmt::format("    {}, engine {}, {}, {}", point.settings.network.name(),
+                                                config::format_setting(point.settings.engine),
+                                                name_of(point.settings.dtype), formula_of(point));
         if (std::ranges::find(formulas, formula) == formulas.end()) formulas.push_back(formula);
     }
     if (formulas.empty()) return "";

@@ -79,7 +79,7 @@ inline constexpr const char* kStar = "\u2605";
 /// Returns the labels of the points, in order. Points with equal labels get their index as a suffix ("dncnn-p256#3").
 [[nodiscard]] std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries);
 
-/// Returns "drunet, halo exchanged, slabs of 256 x 1024: 498.2 MiB of weights + ..", all of which are exact.
+/// Returns "halo exchanged, slabs of 256 x 1024: 498.2 MiB of weights + ..", all of which are exact.
 [[nodiscard]] std::string exchanged_formula_of(const plan::Point& point, double weights);
 
 /// Writes which rows each rank owns and what travels, for each point of a plan with `halo: exchanged`; empty when there
