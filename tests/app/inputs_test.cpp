@@ -108,6 +108,18 @@ TEST_F(DenoiseInputs, OfOneFileHaveTheFormatOfItsName) {
     EXPECT_THAT(refusal_of(one), names("--format tif", "new.png'"));
 }
 
+TEST_F(DenoiseInputs, OfAFolderAreNotWrittenToTheNameOfAnImage) {
+    EXPECT_THAT(refusal_of(paths("both", "new.png")), HasSubstr("new.png'"));
+}
+
+TEST_F(DenoiseInputs, AreNotComparedWithThemselves) {
+    DenoisePaths one = paths("both/a.png", "new.png");
+    one.clean = folder_ / "in/linked/a.png";
+    EXPECT_THAT(refusal_of(one), names("--clean", "in/linked/a.png"));
+    one.clean = folder_ / "in/a.png";
+    EXPECT_THAT(outputs_of(one), ElementsAre("new.png"));
+}
+
 TEST_F(DenoiseInputs, AreNeverOutputs) {
     const DenoisePaths same = paths("both", "both");
     EXPECT_THAT(refusal_of(same), HasSubstr("both/a.png'"));

@@ -48,6 +48,23 @@ TEST_F(CommunicatorTest, SplitGroupsByColourInOrderOfKey) {
     EXPECT_TRUE(std::is_sorted(members.rbegin(), members.rend()));
 }
 
+/// MPI has only so many communicators. It calls back when it frees one.
+TEST_F(CommunicatorTest, IsFreedWithItsLastOwner) {
+    int num_freed = 0, key = MPI_KEYVAL_INVALID;
+    const auto count = [](MPI_Comm, int, void* counter, void*) {
+        ++*static_cast<int*>(counter);
+        return MPI_SUCCESS;
+    };
+    ASSERT_EQ(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count, &key, nullptr), MPI_SUCCESS);
+    {
+        const Communicator part = world.split(0, 0);
+        ASSERT_EQ(MPI_Comm_set_attr(mpi::native(part), key, &num_freed), MPI_SUCCESS);
+        EXPECT_EQ(num_freed, 0);
+    }
+    EXPECT_EQ(num_freed, 1);
+    MPI_Comm_free_keyval(&key);
+}
+
 TEST_F(CommunicatorTest, NegativeColourIsInNoPart) {
     const bool takes_part = world.rank() == 0;
     const Communicator part = world.split(takes_part ? 0 : -1, 0);

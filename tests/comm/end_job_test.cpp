@@ -34,5 +34,15 @@ TEST(EndJob, CallsThatReturnDoNot) {
     EXPECT_EQ(num_calls, 3);
 }
 
+TEST(EndJob, NeitherDoesACallThatTakesItsTime) {
+    CallLimit limit("rank 1@n1", "a call", 10);
+    bool has_returned = false;
+    limit([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1300));  // past the first look
+        has_returned = true;
+    });
+    EXPECT_TRUE(has_returned);
+}
+
 }  // namespace
 }  // namespace pb::comm

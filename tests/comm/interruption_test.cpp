@@ -63,6 +63,11 @@ TEST(Interruption, SaysHowMuchTimeIsLeft) {
         EXPECT_GT(left, 1);
     }
     EXPECT_EQ(seconds_until_interruption(), std::nullopt) << "it ends with its guard";
+    {
+        const InterruptionGuard guard;
+        interrupt_after(0.9);
+        EXPECT_TRUE(seconds_until_interruption()) << "less than a second is a time, too; none would be no end at all";
+    }
     const InterruptionGuard guard;
     interrupt_after(1e-6);
     while (interruption().empty()) {

@@ -64,6 +64,13 @@ TEST(ChildProcess, HasTheDescriptorsThatItIsGivenAndNoOthers) {
     close(given);
 }
 
+/// A Ctrl-C is for the ranks, which end their engines; and what an engine has started ends with it.
+TEST(ChildProcess, IsInAGroupOfItsOwnWhichTheUsersSignalsDoNotEnd) {
+    EXPECT_EQ(run("[ $(cut -d ' ' -f 5 /proc/$$/stat) = $$ ] && echo own").words, "own");
+    for (const char* signal : {"INT", "TERM", "HUP", "USR1"})
+        EXPECT_EQ(run(std::string("kill -") + signal + " $$; exit 3").how, "ended with exit code 3") << signal;
+}
+
 /// As `launch/bundle_env.sh` leaves the environment of a bundle.
 TEST(ChildProcess, HasTheUsersLibraryPathAndNoPythonOfABundle) {
     const std::string print = "echo ${LD_LIBRARY_PATH-none} ${PYTHONHOME-none} ${BUNDLE_OTHER-none}";

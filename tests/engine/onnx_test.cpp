@@ -281,6 +281,20 @@ TEST_F(Onnx, IdentityAndDropoutOfAMapAreLeftOut) {
     }
 }
 
+TEST_F(Onnx, RefusesADropoutThatIsToldWhetherItTrains) {
+    EXPECT_THAT(refusal(kSmallDncnn,
+                        [](ModelProto& m) {
+                            NodeProto& relu = node_of(m, "Relu");
+                            const std::string output = relu.output(0);
+                            relu.set_output(0, "before");
+                            NodeProto dropout = make_node("Dropout", "before", output);
+                            dropout.add_input("ratio");
+                            dropout.add_input("training_mode");
+                            insert(m, 2, dropout);
+                        }),
+                HasSubstr("Dropout"));
+}
+
 TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
     const Weights weights = make_seeded_weights(kSmallDncnn, 5);
     ModelProto model = exported(weights);
@@ -291,6 +305,7 @@ TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
     norm.add_output(output);
     attribute_of(norm, "epsilon").set_type(onnx::AttributeProto::FLOAT);
     attribute_of(norm, "epsilon").set_f(0.5F);
+    attribute_of(norm, "training_mode").set_type(onnx::AttributeProto::INT);  // torch.onnx writes it, 0
     insert(model, 3, norm);
     const Weights read = load(model, network::kind_of<network::DncnnShape>());
     const Convolution &before = weights.convolution("conv_list.0"), &after = read.convolution("conv_list.0");

@@ -150,6 +150,8 @@ TEST_F(TorchFiles, CannotGrowInMemory) {
     for (const char* file : {"expanded.zip.pth", "expanded.legacy.pth"})
         EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / file); }),
                     testing::AllOf(HasSubstr("'weight'"), HasSubstr("more elements than its storage")));
+    EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / "shared_records.zip.pth"); }),
+                testing::AllOf(HasSubstr("shared_records.zip.pth, tensor 'tensor"), HasSubstr("4000 bytes")));
 }
 
 // Loads, or throws pb::Error; anything else ends the test program.

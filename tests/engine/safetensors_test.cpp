@@ -121,6 +121,7 @@ TEST(Safetensors, WithABrokenHeaderAreErrors) {
     EXPECT_THAT(message_of("{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x"),
                 HasSubstr("not supported"));
     EXPECT_THAT(message_of("{}", ""), HasSubstr("no tensors"));
+    EXPECT_THAT(message_of(R"({"__metadata__":{"sigma_train":0.1}})", ""), HasSubstr("'sigma_train'"));
     std::string many;
     for (int i = 0; i < 4097; ++i)
         many +=

@@ -9,6 +9,7 @@ that every element type can hold, so that the tests know them: element i of a te
 
 import argparse
 import collections
+import copy
 import json
 import pathlib
 import shutil
@@ -135,6 +136,24 @@ def write_odd_archives(folder):
             twice.writestr(name, content)
 
 
+def write_shared_records(torch, folder):
+    """Eight tensors of one element, each of a storage of its own; in the archive all storages are the same bytes."""
+    file = folder / "shared_records.zip.pth"
+    torch.save({f"tensor{i}": torch.zeros(1000)[:1] for i in range(8)}, file)
+    with zipfile.ZipFile(file) as whole:
+        records = {name: whole.read(name) for name in whole.namelist()}
+    with zipfile.ZipFile(file, "w") as shared:
+        first = None
+        for name, content in records.items():
+            if first and "/data/" in name:
+                info = copy.copy(first)
+                info.filename = info.orig_filename = name
+                shared.filelist.append(info)
+                continue
+            shared.writestr(name, content)
+            first = shared.filelist[-1] if "/data/" in name else first
+
+
 def write_all(torch, folder):
     def save(weights, name):
         torch.save(weights, folder / f"{name}.zip.pth")
@@ -157,6 +176,7 @@ def write_all(torch, folder):
     trainer_files(torch, save)
     write_big_endian(folder)
     write_odd_archives(folder)
+    write_shared_records(torch, folder)
 
 
 def main():
