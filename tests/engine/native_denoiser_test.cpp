@@ -501,6 +501,12 @@ TEST(NativeEngine, RefusesViewsThatDoNotFit) {
     out.shape.h = 8;
     EXPECT_THROW(denoiser->forward(in, out, stream), Error);
     EXPECT_THROW(denoiser->prepare(in, out, stream), Error);
+    const auto right = test::view_of(values.data() + 256, output_shape(weights, in.shape), kNative);
+    auto narrow = in, nowhere = in, low = in;
+    narrow.shape.c = 0;
+    nowhere.pointer = nullptr;
+    low.dtype = DType::bf16;
+    for (const auto& wrong : {narrow, nowhere, low}) EXPECT_THROW(denoiser->forward(wrong, right, stream), Error);
 }
 
 TEST(NativeEngine, RefusesExtentsThatItsNetworkCannotHalve) {

@@ -2,6 +2,7 @@
 #include "run/verify/check_budget.hpp"
 
 #include "plan/bands.hpp"
+#include "run/verify/probes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -66,6 +67,25 @@ plan::Point point_of(Extent image, EngineKind engine) {
     plan::settle_halo(point, 8);
     plan::settle_batch(point, 1);
     return point;
+}
+
+TEST(SeamProbes, HoldACornerOfPatchesAndBeginInSteps) {
+    plan::Point point = point_of({400, 520}, EngineKind::native);
+    point.settings.network = network::kind_of<network::DrunetShape>();
+    point.relative = network::DrunetShape{.widths = {4, 4}, .blocks = 1};
+    point.settings.patch = 128;
+    const plan::TileGrid grid = plan::tile_grid(point);
+    const int64_t alignment = grid.spec().alignment;
+    ASSERT_GT(alignment, 1);
+    const std::vector<Rect> probes = seam_probes(grid, 100);
+    EXPECT_GT(probes.size(), 6U);
+    const auto is_on_seam = [&](int64_t begin, int64_t end, int64_t patch) {
+        return begin % alignment == 0 && begin < (end - 1) / patch * patch;
+    };
+    for (const Rect& probe : probes) {
+        EXPECT_TRUE(is_on_seam(probe.row, probe.row + probe.extent.h, grid.patch().h)) << probe.row;
+        EXPECT_TRUE(is_on_seam(probe.column, probe.column + probe.extent.w, grid.patch().w)) << probe.column;
+    }
 }
 
 /// The multiplications of DnCNN's 20 layers for a square of 64 pixels, each layer with the pixels that the next one

@@ -179,6 +179,20 @@ TEST_F(RawFile, FillsAGapByTheSameValuesInEveryPart) {
     }
 }
 
+TEST_F(RawFile, GetsNoNoiseInItsGapsAndElsewhereEverywhere) {
+    constexpr int64_t kHeight = 3, kWidth = 12;
+    std::string samples;
+    for (int64_t i = 0; i < kHeight * kWidth; ++i) samples += static_cast<char>(i % 5 == 0 ? 0 : 100 + i % 50);
+    config::ImageSettings settings = write("3x12x1:u8", samples);
+    settings.nodata = "0";
+    settings.noise_sigma = 0.1;
+    ImageSource source(settings);
+    const Rect whole{0, 0, {kHeight, kWidth}};
+    const image::Image clean = source.read_unit(whole), noisy = source.read_noisy(whole);
+    for (int64_t i = 0; i < clean.num_samples(); ++i)
+        EXPECT_EQ(noisy.as<float>()[i] == clean.as<float>()[i], i % 5 == 0) << "pixel " << i;
+}
+
 TEST(ArrayFile, KeepsTheAxisOfItsOnlyChannel) {
     const test::TemporaryFolder folder;
     const image::Image gray({3, 4}, 1, DType::u8);
