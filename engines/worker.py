@@ -167,9 +167,10 @@ def describe(error):
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def missing_package(error, engine):
-    """What to do where the environment of an engine lacks a package: it was removed, or moved away from its LibTorch."""
-    if not isinstance(error, ModuleNotFoundError) or engine.startswith("python:"):
+def missing_package(error, engine, model):
+    """What to do where the environment of an engine lacks a package. Code of the user may need packages of its own."""
+    is_users = engine.startswith("python:") or (model or "").endswith(".py")
+    if is_users or not isinstance(error, ModuleNotFoundError):
         return ""
     return (f"; the environment {sys.prefix} is not complete: install it there, or remove the folder and run "
             f"launch/engines.sh --only {engine}")
@@ -234,7 +235,7 @@ def main():
         adapter, engine, windows, ready = start(arguments)
     except Exception as error:
         status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
-        text = describe(error) + missing_package(error, arguments.engine)
+        text = describe(error) + missing_package(error, arguments.engine, arguments.model)
         rank.send(REPLY.pack(status, 0, 0, 0) + text.encode()[:LARGEST_TEXT])
         raise
     rank.send(REPLY.pack(OK, 0, 0, 0) + ready.encode())

@@ -92,7 +92,9 @@ void add_compare_command(CLI::App& app, Action& chosen) {
     command->add_option("--fail-on", arguments->fail_on,
                         "slower=3%: exit with 4 when a point is SLOWER by that much, or has no figures any more. Needs "
                         "several launches of each version, 3 at least (run --launches 3): with one it says UNSURE");
-    command->add_flag("--strict", arguments->strict, "with --fail-on: exit with 4, too, when a point is UNSURE")
+    command
+        ->add_flag("--strict", arguments->strict,
+                   "with --fail-on: exit with 4, too, where it cannot decide (its lines UNSURE)")
         ->needs("--fail-on");
     command->add_option("--markdown", arguments->markdown, "write the table as Markdown into this file as well")
         ->check(not_empty());

@@ -58,7 +58,8 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& unexpe
         if (!nearest.empty()) return fmt::format("'{}': did you mean '{}'?", word, nearest);
         if (std::error_code ignored; app.get_subcommands().empty() && std::filesystem::exists(word, ignored))
             return fmt::format(
-                "'{}' is a file, not a command: patchbench denoise IN... OUT, or patchbench run STUDY.yaml", word);
+                "'{}' is a file or folder, not a command: patchbench denoise IN... OUT, or patchbench run STUDY.yaml",
+                word);
     }
     return {};
 }

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <set>
 
 namespace pb::config {
@@ -105,8 +105,8 @@ class Expansion {
         for (const GroupText& group : study_.groups) add_group(group);
         if (points_.empty()) throw UsageError(exclusion_place_.text() + ": exclude: leaves no point of the study");
         config.points = std::move(points_);
-        for (const auto& [place, matches] : matches_)
-            if (!matches) config.idle_exclusions.push_back(place);
+        std::ranges::copy_if(exclusions_, std::back_inserter(config.unmatched_exclusions),
+                             [&](const std::string& place) { return !matched_.contains(place); });
     }
 
   private:
@@ -114,7 +114,8 @@ class Expansion {
         std::vector<Rule> rules;
         add_rules(study_.top, rules);
         add_rules(group, rules);
-        for (const Rule& rule : rules) matches_.emplace(rule.place(), false);
+        for (const Rule& rule : rules)
+            if (std::ranges::count(exclusions_, rule.place()) == 0) exclusions_.push_back(rule.place());
         for (const GroupText* text : {&study_.top, &group})
             if (text->exclusions && !text->exclusions->empty()) exclusion_place_ = text->exclusions->front().place;
         const Assignments assignments = merged(study_.top.settings, group.settings);
@@ -141,18 +142,19 @@ class Expansion {
     }
 
     bool is_excluded(const PointSettings& point, const std::vector<Rule>& rules) {
-        bool is = false;
+        bool is_matched = false;
         for (const Rule& rule : rules) {
             if (!rule.matches(point)) continue;
-            is = true;
-            matches_[rule.place()] = true;
+            is_matched = true;
+            matched_.insert(rule.place());
         }
-        return is;
+        return is_matched;
     }
 
     const StudyText& study_;
     std::vector<PointSettings> points_;
-    std::map<std::string, bool> matches_;  // by the place of an exclusion, whether it matched a point
+    std::vector<std::string> exclusions_;  // their places, in order
+    std::set<std::string> matched_;        // the places of those that match a point
     size_t num_expanded_ = 0;              // before exclusions, which limits the work as well
     Place exclusion_place_;
 };

@@ -225,8 +225,8 @@ void study_fields(Settings& s, Visitor&& v) {
 struct Config {
     StudySettings study;
     std::vector<PointSettings> points;
-    std::string file;                          // where it came from
-    std::vector<std::string> idle_exclusions;  // places of those that match no point
+    std::string file;                               // where it came from
+    std::vector<std::string> unmatched_exclusions;  // places of those that match no point
 };
 
 }  // namespace pb::config

@@ -75,7 +75,7 @@ void resolve_paths(const std::filesystem::path& folder, StudyFile& file);
 [[nodiscard]] Config expand_study(const StudyFile& file, const Assignments& overrides);
 
 /// The last step of expand_study: the product of the axes of each group, the last one varying fastest, without the
-/// points that an exclusion matches. Fills `points` and `idle_exclusions`. Keys and values must have been checked.
+/// points that an exclusion matches. Fills `points` and `unmatched_exclusions`. Keys and values must have been checked.
 /// Throws UsageError for more than 100000 points, and for none.
 void expand_points(const StudyText& study, Config& config);
 

@@ -53,9 +53,9 @@ struct TiffPosition {
 
 /// A part of a file that only its own format can hold: a text chunk of PNG, a comment or Photoshop's block of JPEG.
 struct FormatBlock {
-    std::string extension;  // of the format: ".png", ".jpg"
-    std::string type;       // "tEXt", "COM", ..
-    std::string meaning;    // what is lost in another format, in words: "text"
+    std::string_view extension;  // of the format: ".png", ".jpg"; all three are literals
+    std::string_view type;       // "tEXt", "COM", ..
+    std::string_view meaning;    // what is lost in another format, in words: "text"
     std::vector<std::byte> content;
 };
 

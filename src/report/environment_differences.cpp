@@ -31,7 +31,8 @@ void add_named(Differences& all, const std::string& kind, const std::map<std::st
         for (const auto& entry : *side) names.insert(entry.first);
     for (const auto& name : names) {
         const auto value = [&](const auto& side) { return side.contains(name) ? side.at(name) : ""; };
-        const bool incidental = std::ranges::find(kIncidentalVariables, name) != std::end(kIncidentalVariables);
+        const std::string_view own = std::string_view(name).substr(0, name.find(' '));  // without " of ranks 1-3"
+        const bool incidental = std::ranges::find(kIncidentalVariables, own) != std::end(kIncidentalVariables);
         add(all, fmt::format("{} {}", kind, name), value(before), value(after), !incidental);
     }
 }

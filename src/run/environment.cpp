@@ -22,6 +22,8 @@
 
 namespace pb::run {
 
+namespace {
+
 /// Of one rank, as it sends them.
 struct RankVariables {
     std::map<std::string, std::string> set;
@@ -31,8 +33,6 @@ template <class V, record::Like<RankVariables> R>
 void fields(V& v, R& variables) {
     v("set", variables.set);
 }
-
-namespace {
 
 /// Variables that affect the measurements. None of them is private.
 constexpr const char* kVariables[] = {"CUDA_VISIBLE_DEVICES",
@@ -111,7 +111,7 @@ RankVariables own_variables() {
 
 std::string value_of(const std::string& name, const RankVariables& variables) {
     const auto found = variables.set.find(name);
-    return found == variables.set.end() ? "" : found->second;
+    return found == variables.set.end() ? "not set" : found->second;
 }
 
 using Libraries = std::vector<record::Environment::Library>;

@@ -15,9 +15,9 @@ namespace pb::run {
 /// This build. cmake/BuildInfo.cmake generates the definition.
 [[nodiscard]] const record::Build& build_info();
 
-/// Name and value of each variable that affects measurements and is set on rank 0; behind them those of which other
-/// ranks have other values, with the ranks in the name ("NCCL_ALGO of ranks 1-3"; not set: an empty value), but for
-/// variables that launchers and nodes set for each rank. On the root. Collective.
+/// Name and value of each variable that affects measurements and is set on rank 0. Behind them those that differ on
+/// other ranks, with these ranks in the name: "NCCL_ALGO of ranks 1-3", whose value may be "not set". Variables that a
+/// launcher sets for each rank are not compared. On the root. Collective.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> gather_variables(const comm::Communicator& world);
 
 /// Whether a name of gather_variables holds ranks.

@@ -93,7 +93,7 @@ int write_again_and_again(const std::filesystem::path& path, char letter) {
             ++num_wrong;
         }
         const std::string whole = read_bytes(path);
-        if (whole != std::string(kLength, whole.front())) ++num_wrong;
+        if (whole.empty() || whole != std::string(kLength, whole.front())) ++num_wrong;
     }
     while (::wait(nullptr) > 0) continue;
     return num_wrong;

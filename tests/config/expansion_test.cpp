@@ -127,7 +127,7 @@ TEST_F(Sweep, ExclusionsThatMatchNoPointAreToldByTheirPlace) {
     const std::string study =
         "patch: [64, 128]\nexclude:\n- {patch: 64, batch: 4}\n- {patch: 63}\n- {halo: 8}\n- {batch: 4, patch: 64}\n";
     const Config config = load(study + "groups:\n- {batch: 4}\n- {batch: 8, halo: 16}\n");
-    EXPECT_THAT(config.idle_exclusions, ElementsAre(testing::EndsWith(":4:3"), testing::EndsWith(":5:3")))
+    EXPECT_THAT(config.unmatched_exclusions, ElementsAre(testing::EndsWith(":4:3"), testing::EndsWith(":5:3")))
         << "the first one matches in one group, the last one what the first one does";
 }
 

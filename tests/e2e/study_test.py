@@ -129,7 +129,7 @@ class Study(program.ProgramTest):
         header = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[0])
         variables = header['environment']['variables']
         self.assertEqual(variables['NCCL_ALGO of rank 1'], 'Ring')
-        self.assertEqual((variables['MALLOC_ARENA_MAX'], variables['MALLOC_ARENA_MAX of rank 1']), ('2', ''))
+        self.assertEqual((variables['MALLOC_ARENA_MAX'], variables['MALLOC_ARENA_MAX of rank 1']), ('2', 'not set'))
 
     def test_plan_and_dry_run_need_no_launch(self):
         study = self.write('tiny.yaml', STUDY)

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 
 namespace pb::image {
@@ -70,6 +72,40 @@ TEST(TiffTags, ThePositionSurvivesUnlessTheImageIsCropped) {
     ASSERT_TRUE(written.tiff_position);
     EXPECT_EQ(written.tiff_position->x, 2.5F);
     EXPECT_EQ(written.tiff_position->y, 0.75F);
+}
+
+/// Makes the rational number of a tag negative, in a little-endian file.
+void negate_tag(const std::filesystem::path& path, uint16_t number) {
+    constexpr char kRational = 5, kSignedRational = 10;
+    std::vector<char> bytes = test::read_bytes(path);
+    const std::string head{
+        static_cast<char>(number & 0xFFU), static_cast<char>(number >> 8U), kRational, 0, 1, 0, 0, 0};
+    const auto entry = std::search(bytes.begin(), bytes.end(), head.begin(), head.end());
+    ASSERT_NE(entry, bytes.end());
+    entry[2] = kSignedRational;
+    uint32_t place = 0;
+    std::memcpy(&place, &entry[8], sizeof place);
+    int32_t numerator = 0;
+    std::memcpy(&numerator, &bytes[place], sizeof numerator);
+    numerator = -numerator;
+    std::memcpy(&bytes[place], &numerator, sizeof numerator);
+    test::write_bytes(path, bytes);
+}
+
+/// Stages have such places, and libtiff does not write them.
+TEST(TiffTags, APositionBelowZeroIsNamedAndTheFileIsWritten) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.tif",
+               [](TIFF* tiff) {
+                   TIFFSetField(tiff, TIFFTAG_XPOSITION, 2.5F);
+                   TIFFSetField(tiff, TIFFTAG_YPOSITION, 0.75F);
+               },
+               {.mode = "wl"});
+    negate_tag(folder / "a.tif", TIFFTAG_XPOSITION);
+    const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
+    EXPECT_THAT(metadata.not_kept, ElementsAre("position (-2.5, 0.75)"));
+    save_image({make_pattern({20, 30}, 1, DType::u16).view(), {}, &metadata}, folder / "b.tif");
+    EXPECT_FALSE(open_image(folder / "b.tif")->metadata().tiff_position);
 }
 
 TEST(TiffTags, TagsThatLibtiffDoesNotListAreNamed) {

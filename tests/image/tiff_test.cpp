@@ -186,9 +186,9 @@ TEST(Tiff, PremultipliedAlphaStaysSo) {
     }
 }
 
-TEST(Tiff, TilesStayTiles) {
+TEST(Tiff, TilesStayTilesOrAreNamed) {
     const TemporaryFolder folder;
-    for (const auto& [edge, is_kept] : {std::pair{16U, true}, {48U, true}, {4112U, false}})
+    for (const uint32_t edge : {16U, 48U, 4112U})
         for (const bool alpha : {false, true}) {
             const Image image = make_pattern({37, 53}, alpha ? 4 : 3, DType::u16);
             test::write_tiff_fixture(folder / "a.tif", image, alpha, {.compression = COMPRESSION_LZW, .tile = edge});
@@ -199,9 +199,22 @@ TEST(Tiff, TilesStayTiles) {
             test::expect_parts_equal_whole(folder / "b.tif", pixels);
             const auto written = open_image(folder / "b.tif");
             EXPECT_TRUE(same_bytes(written->read_alpha(), opacity));
-            EXPECT_EQ(written->metadata().tiff_tile.has_value(), is_kept);
-            EXPECT_EQ(written->metadata().tiff_tile.value_or(Extent{edge, edge}), (Extent{edge, edge}));
+            const bool is_kept = edge < 4096;
+            EXPECT_EQ(written->metadata().tiff_tile, is_kept ? std::optional(Extent{edge, edge}) : std::nullopt);
+            EXPECT_THAT(metadata.not_kept,
+                        testing::ElementsAreArray(is_kept ? std::vector<std::string>{}
+                                                          : std::vector<std::string>{"tiles of 4112 x 4112"}));
+            if (is_kept) {
+                EXPECT_THAT(lost_metadata(metadata, "b.tif", true), testing::Contains("size of its tiles"));
+            }
         }
+}
+
+TEST(Tiff, TilesThatWouldAddManyPixelsAreNone) {
+    EXPECT_TRUE(can_write_tiles({256, 256}, {30, 20})) << "few in all";
+    EXPECT_TRUE(can_write_tiles({512, 512}, {5000, 300}));
+    EXPECT_FALSE(can_write_tiles({4096, 16}, {1, 10000000}));
+    EXPECT_FALSE(can_write_tiles({250, 256}, {5000, 5000}));
 }
 
 TEST(Tiff, StripsAreShortEnoughForOtherReaders) {

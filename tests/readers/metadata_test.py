@@ -151,12 +151,16 @@ class Metadata(ReadersTest):
         jpeg = cv2.imencode('.jpg', self.photo[..., 0] >> 8)[1].tobytes()
         (self.folder / 'in.jpg').write_bytes(jpeg[:2] + b'\xff\xfe\0\x07hello' + jpeg[2:])
         gray = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained')
-        self.assertIn('not kept: comment\n', denoise(self.folder / 'in.jpg', self.folder / 'out.jpg', *gray, ranks=1))
+        self.assertIn('not kept: comment\n', denoise(self.folder / 'in.jpg', self.folder / 'out.png', *gray, ranks=1))
+        self.assertNotIn('not kept', denoise(self.folder / 'in.jpg', self.folder / 'out.jpg', *gray, ranks=1))
+        self.assertIn(b'\xff\xfe\0\x07hello', (self.folder / 'out.jpg').read_bytes())
         png = cv2.imencode('.png', self.photo[..., 0])[1].tobytes()
         text = b'tEXtTitle\0valley'
         chunk = struct.pack('>I', len(text) - 4) + text + struct.pack('>I', zlib.crc32(text))
         (self.folder / 'in.png').write_bytes(png[:33] + chunk + png[33:])
-        self.assertIn('not kept: text\n', denoise(self.folder / 'in.png', self.folder / 'out.png', *gray, ranks=1))
+        self.assertIn('not kept: text\n', denoise(self.folder / 'in.png', self.folder / 'out.tif', *gray, ranks=1))
+        self.assertNotIn('not kept', denoise(self.folder / 'in.png', self.folder / 'out.png', *gray, ranks=1))
+        self.assertIn(chunk, (self.folder / 'out.png').read_bytes())
         tifffile.imwrite(self.file, self.photo, photometric='rgb', metadata=None, software=False)
         self.assertNotIn('not kept', denoise(self.file, self.folder / 'out.tif', ranks=1))
 

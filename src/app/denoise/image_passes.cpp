@@ -36,11 +36,12 @@ std::string in_one_line(std::string reason) {
     return reason;
 }
 
-/// What to do where memory ran out.
-std::string memory_advice(const plan::Point& point) {
+/// What to do where an engine ran out of memory; what else did says so itself.
+std::string memory_advice(const record::PointTrace& trace) {
+    if (trace.reason.find("engine") == std::string::npos) return "";
     const std::string smaller = "take a smaller --patch or --batch";
-    const auto needs = plan::predict(point);
-    if (!needs) return "; " + smaller;
+    const auto needs = plan::predict(trace.point);
+    if (!needs || needs->peak_mib == 0) return "; " + smaller;
     return fmt::format("; a rank is predicted to take about {:.0f} MiB: allow more, or {}", std::ceil(needs->peak_mib),
                        smaller);
 }
@@ -52,7 +53,7 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
     const plan::Point& point = trace.point;
     if (trace.status != record::PointStatus::ok)
         return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), in_one_line(trace.reason),
-                           trace.status == record::PointStatus::oom ? memory_advice(point) : "");
+                           trace.status == record::PointStatus::oom ? memory_advice(trace) : "");
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
                            without_controls(job.output.string()));

@@ -112,7 +112,8 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                           const std::string& note) {
-    return denoise_line(job, trace, summary, {note, sigma_note(trace.point), halo_note(trace.point)});
+    const std::string halo = trace.output_file.empty() ? "" : halo_note(trace.point);  // else the line has no notes
+    return denoise_line(job, trace, summary, {note, sigma_note(trace.point), halo});
 }
 
 void Denoise::run_image(const Image& image, const run::OpenFiles& files) {

@@ -36,7 +36,7 @@ config::Config load_study(const StudyArguments& arguments) {
     config::Config config = config::load_config(arguments.file, arguments.overrides);
     read_measured_calls(config);
     if (comm::is_first_process())
-        for (const std::string& place : config.idle_exclusions)
+        for (const std::string& place : config.unmatched_exclusions)
             print_text(stderr, "patchbench: {}: exclude: matches no point\n", place);
     return config;
 }
@@ -157,8 +157,7 @@ void check_weights(const plan::Plan& plan) {
 void say_unequal_variables(const record::Environment& environment) {
     for (const auto& [name, value] : environment.variables)
         if (run::is_of_other_ranks(name))
-            print_text(stderr, "patchbench: {} is {}, unlike rank 0's: results hold both\n", name,
-                       value.empty() ? "not set" : value);
+            print_text(stderr, "patchbench: {} is {}, unlike rank 0's: results hold both\n", name, value);
 }
 
 /// Prints the plan and starts the record of a study in the folder of `output`, which learns from it which files of

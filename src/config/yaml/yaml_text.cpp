@@ -147,7 +147,7 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
 
 Assignment YamlText::assignment(const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
     if (value.IsNull()) fail(key_node.Mark(), key + ": has no value");  // the value's own place is that of what follows
-    Assignment read{key, place(key_node.Mark()), !value.IsScalar() && !value.IsNull(), {}};
+    Assignment read{key, place(key_node.Mark()), !value.IsScalar(), {}};
     const auto add = [&](const YAML::Node& item) {
         if (item.IsMap())
             add_range(key, item, read.values);

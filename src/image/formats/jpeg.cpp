@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -14,16 +15,21 @@
 namespace pb::image {
 namespace {
 
-/// APP1 holds EXIF, XMP, or the rest of an XMP packet that is longer than a marker. The first of each counts.
+/// Keeps the first packet of its kind, and names a second one as lost.
+void take_packet(std::string_view packet, const char* kind, std::vector<std::byte>& kept, ImageMetadata& metadata) {
+    if (!kept.empty()) return name_lost(fmt::format("a second packet of {}", kind), metadata);
+    kept = bytes_of_text(packet);
+}
+
+/// APP1 holds EXIF, XMP, or the rest of an XMP packet that is longer than a marker.
 void take_app1(std::string_view text, ImageMetadata& metadata) {
-    if (text.starts_with(kExifMark)) {
-        if (metadata.exif.empty()) metadata.exif = content_of(text.substr(kExifMark.size()));
-    } else if (text.starts_with(kXmpMark)) {
-        if (metadata.xmp.empty()) metadata.xmp = content_of(text.substr(kXmpMark.size()));
-    } else {
-        metadata.not_kept.emplace_back(text.starts_with("http://ns.adobe.com/xmp/") ? "XMP of more than 64 KB"
-                                                                                    : "data of a program (APP1)");
-    }
+    if (text.starts_with(kExifMark))
+        take_packet(text.substr(kExifMark.size()), "EXIF", metadata.exif, metadata);
+    else if (text.starts_with(kXmpMark))
+        take_packet(text.substr(kXmpMark.size()), "XMP", metadata.xmp, metadata);
+    else
+        name_lost(text.starts_with("http://ns.adobe.com/xmp/") ? "XMP of more than 64 KB" : "data of a program (APP1)",
+                  metadata);
 }
 
 /// Markers APP<n> of which the loss is named; APP11 has credentials (JUMBF). Those left out are read, copied or of no
@@ -32,15 +38,15 @@ constexpr int kOwnOfPrograms[] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15};
 
 void take_marker(const jpeg_marker_struct& marker, ImageMetadata& metadata) {
     const std::string_view text(reinterpret_cast<const char*>(marker.data), marker.data_length);
-    if (marker.marker == JPEG_APP0 + 1) take_app1(text, metadata);
-    if (marker.marker == JPEG_APP0 + 2 && text.starts_with("MPF")) metadata.not_kept.emplace_back("further pictures");
-    for (const int own : kOwnOfPrograms)
-        if (marker.marker == JPEG_APP0 + own)
-            metadata.not_kept.push_back(own == 11 ? "content credentials (APP11)"
-                                                  : fmt::format("data of a program (APP{})", own));
-    for (const CopiedMarker& copied : kCopied)
-        if (marker.marker == copied.number)
-            metadata.format_blocks.push_back({kJpegExtension, copied.type, copied.meaning, content_of(text)});
+    const int application = marker.marker - JPEG_APP0;
+    if (application == 1) take_app1(text, metadata);
+    if (application == 2 && text.starts_with("MPF")) name_lost("further pictures", metadata);
+    if (std::ranges::count(kOwnOfPrograms, application) > 0)
+        name_lost(
+            application == 11 ? "content credentials (APP11)" : fmt::format("data of a program (APP{})", application),
+            metadata);
+    for (const auto& [number, type, meaning] : kCopiedMarkers)
+        if (marker.marker == number) keep({kJpegExtension, type, meaning, bytes_of_text(text)}, metadata);
 }
 
 /// Decodes a file with libjpeg, once.
@@ -54,7 +60,7 @@ class JpegReader {
             jpeg_mem_src(&codec_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
             jpeg_save_markers(&codec_, JPEG_APP0 + 1, kWholeMarker);
             jpeg_save_markers(&codec_, JPEG_APP0 + 2, kWholeMarker);
-            for (const CopiedMarker& copied : kCopied) jpeg_save_markers(&codec_, copied.number, kWholeMarker);
+            for (const CopiedMarker& copied : kCopiedMarkers) jpeg_save_markers(&codec_, copied.number, kWholeMarker);
             for (const int marker : kOwnOfPrograms) jpeg_save_markers(&codec_, JPEG_APP0 + marker, kNameOnly);
             jpeg_read_header(&codec_, TRUE);
         });

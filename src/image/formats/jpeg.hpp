@@ -1,8 +1,8 @@
+// What reading and writing JPEG share: how errors of libjpeg are met, and the markers that are copied.
+//
 // libjpeg reports an error through a callback that must not return; the callback here uses longjmp. As with libpng,
 // code that may jump must not hold an object with a destructor on its own stack.
 #pragma once
-
-#include "image/image_file.hpp"
 
 // jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h.
 // clang-format off
@@ -12,9 +12,7 @@
 // clang-format on
 
 #include <csetjmp>
-#include <cstddef>
 #include <string_view>
-#include <vector>
 
 namespace pb::image {
 
@@ -59,15 +57,9 @@ template <class Code>
 /// Markers that are copied as they are from JPEG to JPEG.
 struct CopiedMarker {
     int number;
-    const char* type;
-    const char* meaning;
+    std::string_view type, meaning;  // as FormatBlock's
 };
-inline constexpr const char* kJpegExtension = ".jpg";
-inline constexpr CopiedMarker kCopied[] = {{JPEG_COM, "COM", "comment"}, {JPEG_APP0 + 13, "APP13", "IPTC"}};
-
-[[nodiscard]] inline std::vector<std::byte> content_of(std::string_view text) {
-    const auto* first = reinterpret_cast<const std::byte*>(text.data());
-    return {first, first + text.size()};
-}
+inline constexpr std::string_view kJpegExtension = ".jpg";
+inline constexpr CopiedMarker kCopiedMarkers[] = {{JPEG_COM, "COM", "comment"}, {JPEG_APP0 + 13, "APP13", "IPTC"}};
 
 }  // namespace pb::image

@@ -54,7 +54,7 @@ class JpegWriter {
             if (profile_bytes > 0) jpeg_write_icc_profile(&codec_, profile, profile_bytes);
         });
         for (const FormatBlock& block : metadata.format_blocks)
-            for (const CopiedMarker& copied : kCopied)
+            for (const CopiedMarker& copied : kCopiedMarkers)
                 if (block.extension == kJpegExtension && block.type == copied.type) write(copied.number, block.content);
     }
 
@@ -81,7 +81,7 @@ class JpegWriter {
     /// Writes nothing where there is no block.
     void write_app1(std::string_view mark, std::span<const std::byte> block) {
         if (block.empty()) return;
-        std::vector<std::byte> content = content_of(mark);
+        std::vector<std::byte> content = bytes_of_text(mark);
         content.insert(content.end(), block.begin(), block.end());
         write(JPEG_APP0 + 1, content);
     }

@@ -3,6 +3,9 @@
 #include "image/formats/formats.hpp"
 #include "image/formats/random_access.hpp"
 #include "image/tiff/tags.hpp"
+#include "image/tiff/write.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -52,7 +55,10 @@ bool keeps_resolution(const ImageMetadata& metadata, const std::filesystem::path
     return is_lossy(file) ? jpeg_density(metadata).has_value() : dots_per_metre(metadata).has_value();
 }
 
-bool holds_xmp(std::string_view extension) { return extension != ".npy" && extension != ".raw" && extension != ".bmp"; }
+/// Whether a format has a place for EXIF and XMP.
+bool holds_packets(std::string_view extension) {
+    return extension != ".npy" && extension != ".raw" && extension != ".bmp";
+}
 
 bool is_of_format(const FormatBlock& block, const std::filesystem::path& file) {
     return is_lossy(file) ? block.extension == ".jpg" : block.extension == extension_of(file);
@@ -70,6 +76,8 @@ void add_lost_in_tiff(const ImageMetadata& metadata, bool placed, Names& lost) {
     const auto& exif = metadata.exif;
     if (!exif.empty() && exif != make_orientation_exif(exif_orientation(exif)))
         lost.emplace_back("EXIF but its orientation");
+    if (placed && metadata.tiff_tile && *metadata.tiff_tile != Extent{kTiffTile, kTiffTile})
+        lost.emplace_back("size of its tiles");
     const uint16_t compression = metadata.tiff_compression;
     if (compression == COMPRESSION_NONE) return;
     if (!can_compress_again(compression))
@@ -89,6 +97,20 @@ ImageMetadata without_tags(ImageMetadata metadata, bool (*is_bound)(const TiffTa
 }
 
 }  // namespace
+
+std::vector<std::byte> bytes_of_text(std::string_view text) {
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    return {first, first + text.size()};
+}
+
+void name_lost(std::string name, ImageMetadata& metadata) { add_once(std::move(name), metadata.not_kept); }
+
+void keep(FormatBlock block, ImageMetadata& metadata) {
+    constexpr size_t kMostBlocks = 1000;
+    if (metadata.format_blocks.size() == kMostBlocks)
+        return name_lost(fmt::format("{}, beyond {} of them", block.meaning, kMostBlocks), metadata);
+    metadata.format_blocks.push_back(std::move(block));
+}
 
 std::vector<std::byte> without_exif_mark(std::vector<std::byte> exif) {
     const std::string_view text(reinterpret_cast<const char*>(exif.data()), exif.size());
@@ -144,13 +166,12 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
     if (is_tiff(file)) {
         add_lost_in_tiff(metadata, placed, lost);
     } else {
-        if (extension == ".npy" || extension == ".raw") {
-            if (!metadata.icc_profile.empty()) lost.emplace_back("colour profile");
-        }
-        if (!metadata.xmp.empty() && !holds_xmp(extension)) lost.emplace_back("XMP");
+        if ((extension == ".npy" || extension == ".raw") && !metadata.icc_profile.empty())
+            lost.emplace_back("colour profile");
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
-        if ((extension == ".bmp" || extension == ".npy" || extension == ".raw") && !metadata.exif.empty())
+        if (!metadata.exif.empty() && !holds_packets(extension))
             lost.emplace_back(exif_orientation(metadata.exif) == 1 ? "EXIF" : "EXIF, with its orientation");
+        if (!metadata.xmp.empty() && !holds_packets(extension)) lost.emplace_back("XMP");
         if (metadata.x_resolution_per_m && !keeps_resolution(metadata, file)) lost.emplace_back("resolution");
         if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
             lost.emplace_back("EXIF of more than 64 KB, with its orientation");
@@ -161,7 +182,7 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         add_tiff_tags(metadata, lost);
     }
     for (const FormatBlock& block : metadata.format_blocks)
-        if (!is_of_format(block, file)) add_once(block.meaning, lost);
+        if (!is_of_format(block, file)) add_once(std::string(block.meaning), lost);
     for (const std::string& each : metadata.not_kept) add_once(each, lost);
     return lost;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,15 @@ inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
 
 /// What precedes a packet of XMP in an APP1 marker of JPEG (XMP specification, part 3).
 inline constexpr std::string_view kXmpMark{"http://ns.adobe.com/xap/1.0/\0", 29};
+
+/// The bytes of a text.
+[[nodiscard]] std::vector<std::byte> bytes_of_text(std::string_view text);
+
+/// Adds a name to what is not kept, once.
+void name_lost(std::string name, ImageMetadata& metadata);
+
+/// Adds a block. A file may have any number of small ones: those beyond 1000 are named as lost.
+void keep(FormatBlock block, ImageMetadata& metadata);
 
 /// Removes the mark where a block begins with it.
 [[nodiscard]] std::vector<std::byte> without_exif_mark(std::vector<std::byte> exif);

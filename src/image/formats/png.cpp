@@ -25,16 +25,14 @@ namespace {
 constexpr uint64_t kDeflateRatio = 1032;  // largest compression ratio of deflate (zlib's technical details)
 
 struct PngChunks {
-    std::vector<std::byte> exif;         // the chunk eXIf, wherever it is in the file
-    std::vector<std::byte> icc_profile;  // uncompressed content of the chunk iCCP
-    uint64_t pixel_data_bytes = 0;       // sum of all IDAT chunks
+    ImageMetadata metadata;         // all but the resolution
+    uint64_t pixel_data_bytes = 0;  // sum of all IDAT chunks
     bool is_animated = false;
-    std::vector<std::string> not_kept;  // descriptions of metadata that no output keeps
-    std::vector<std::byte> xmp;
-    std::vector<FormatBlock> texts;
 };
 
-bool is_text(std::string_view type) { return type == "tEXt" || type == "zTXt" || type == "iTXt"; }
+constexpr std::string_view kTexts[] = {"tEXt", "zTXt", "iTXt"};
+
+bool is_text(std::string_view type) { return std::ranges::count(kTexts, type) > 0; }
 
 /// Whether a chunk is none that is kept, and one that other programs copy whatever they do to the pixels: its first and
 /// its last letter are small (PNG specification, "ancillary" and "safe to copy").
@@ -79,12 +77,12 @@ std::vector<std::byte> profile_in(std::span<const std::byte> chunk) {
 }
 
 /// XMP is a text that is not compressed, with a keyword of its own (XMP specification, part 3).
-void take_text(std::string_view type, std::vector<std::byte> content, PngChunks& chunks) {
+void take_text(std::string_view type, std::vector<std::byte> content, ImageMetadata& metadata) {
     const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-    if (type == "iTXt" && text.starts_with(kXmpKeyword) && chunks.xmp.empty())
-        chunks.xmp.assign(content.begin() + kXmpKeyword.size(), content.end());
+    if (type == "iTXt" && text.starts_with(kXmpKeyword) && metadata.xmp.empty())
+        metadata.xmp.assign(content.begin() + kXmpKeyword.size(), content.end());
     else
-        chunks.texts.push_back({".png", std::string(type), "text", std::move(content)});
+        keep({".png", *std::ranges::find(kTexts, type), "text", std::move(content)}, metadata);
 }
 
 /// Reads the list of chunks of a PNG file without decoding it. This detects a truncated file before memory is
@@ -94,6 +92,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
     constexpr uint64_t kSignatureBytes = 8;
     constexpr uint64_t kFramingBytes = 12;  // length, type and CRC of a chunk
     PngChunks chunks;
+    ImageMetadata& metadata = chunks.metadata;
     for (uint64_t offset = kSignatureBytes;;) {
         std::array<std::byte, 8> head{};
         file.read_at(offset, head);
@@ -106,17 +105,17 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         std::array<std::byte, 4> first{};
         if (type == "gAMA" && length >= first.size()) file.read_at(offset + head.size(), first);
         std::string name = name_of_lost(type, number_in(first, true));
-        if (!name.empty()) chunks.not_kept.push_back(std::move(name));
+        if (!name.empty()) name_lost(std::move(name), metadata);
         if (type == "acTL") chunks.is_animated = true;
         const auto content = [&] {
             std::vector<std::byte> bytes(length);
             file.read_at(offset + head.size(), bytes);
             return bytes;
         };
-        if (is_text(type)) take_text(type, content(), chunks);
-        if (type == "eXIf") chunks.exif = without_exif_mark(content());
-        if (type == "iCCP") chunks.icc_profile = profile_in(content());
-        if (type == "iCCP" && chunks.icc_profile.empty()) chunks.not_kept.emplace_back("damaged colour profile");
+        if (is_text(type)) take_text(type, content(), metadata);
+        if (type == "eXIf") metadata.exif = without_exif_mark(content());
+        if (type == "iCCP") metadata.icc_profile = profile_in(content());
+        if (type == "iCCP" && metadata.icc_profile.empty()) name_lost("damaged colour profile", metadata);
         offset += length + kFramingBytes;
     }
 }
@@ -229,12 +228,7 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     PngReader reader(*file);
     const ImageInfo info = reader.read_header();
     reader.check_size(chunks.pixel_data_bytes);
-    ImageMetadata metadata;
-    metadata.exif = std::move(chunks.exif);
-    metadata.icc_profile = std::move(chunks.icc_profile);
-    metadata.not_kept = std::move(chunks.not_kept);
-    metadata.xmp = std::move(chunks.xmp);
-    metadata.format_blocks = std::move(chunks.texts);
+    ImageMetadata metadata = std::move(chunks.metadata);
     reader.read_resolution(metadata);
     const auto decode = [](const RandomAccessFile& opened, Image& image) {
         PngReader rows(opened);

@@ -7,11 +7,9 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <bit>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace pb::image {
@@ -65,7 +63,7 @@ class PngWriter {
 
     void set_metadata(const ImageMetadata& metadata) {
         profile_chunk_ = make_profile_chunk(metadata.icc_profile);
-        add_texts(metadata);
+        texts_ = metadata.format_blocks;
         // libpng takes a pointer to mutable bytes but only copies them.
         auto* exif = reinterpret_cast<png_bytep>(const_cast<std::byte*>(metadata.exif.data()));
         const auto exif_length = static_cast<png_uint_32>(metadata.exif.size());
@@ -74,19 +72,20 @@ class PngWriter {
             if (exif_length > 0) png_set_eXIf_1(png_, info_, exif_length, exif);
             if (dots) png_set_pHYs(png_, info_, dots->x, dots->y, PNG_RESOLUTION_METER);
         });
+        if (metadata.xmp.empty()) return;
+        xmp_chunk_ = bytes_of_text(kXmpKeyword);
+        xmp_chunk_.insert(xmp_chunk_.end(), metadata.xmp.begin(), metadata.xmp.end());
     }
 
     void write_rows(const ImageToSave& image) {
         InterleavingRows rows(image);
         run([&] {
             png_write_info_before_PLTE(png_, info_);
-            if (!profile_chunk_.empty())
-                png_write_chunk(png_, reinterpret_cast<png_const_bytep>("iCCP"), profile_chunk_.data(),
-                                profile_chunk_.size());
+            if (!profile_chunk_.empty()) write_chunk("iCCP", std::as_bytes(std::span(profile_chunk_)));
             png_write_info(png_, info_);
-            for (const FormatBlock& text : texts_)
-                png_write_chunk(png_, reinterpret_cast<png_const_bytep>(text.type.c_str()),
-                                reinterpret_cast<png_const_bytep>(text.content.data()), text.content.size());
+            if (!xmp_chunk_.empty()) write_chunk("iTXt", xmp_chunk_);
+            for (const FormatBlock& block : texts_)
+                if (block.extension == ".png") write_chunk(block.type.data(), block.content);
             if (std::endian::native == std::endian::little) png_set_swap(png_);
             for (int64_t y = 0; y < image.pixels.extent.h; ++y)
                 png_write_row(png_, reinterpret_cast<png_const_bytep>(rows.row(y)));
@@ -95,14 +94,9 @@ class PngWriter {
     }
 
   private:
-    void add_texts(const ImageMetadata& metadata) {
-        for (const FormatBlock& block : metadata.format_blocks)
-            if (block.extension == ".png") texts_.push_back(block);
-        if (metadata.xmp.empty()) return;
-        std::vector<std::byte> content(kXmpKeyword.size());
-        std::ranges::transform(kXmpKeyword, content.begin(), [](char c) { return static_cast<std::byte>(c); });
-        content.insert(content.end(), metadata.xmp.begin(), metadata.xmp.end());
-        texts_.push_back({".png", "iTXt", "XMP", std::move(content)});
+    void write_chunk(const char* type, std::span<const std::byte> content) {
+        png_write_chunk(png_, reinterpret_cast<png_const_bytep>(type),
+                        reinterpret_cast<png_const_bytep>(content.data()), content.size());
     }
 
     static void write_bytes(png_structp png, png_bytep from, size_t count) {
@@ -132,7 +126,8 @@ class PngWriter {
     png_structp png_ = nullptr;
     png_infop info_ = nullptr;
     std::vector<png_byte> profile_chunk_;
-    std::vector<FormatBlock> texts_;
+    std::vector<std::byte> xmp_chunk_;
+    std::span<const FormatBlock> texts_;
 };
 
 }  // namespace

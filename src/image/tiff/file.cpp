@@ -165,7 +165,7 @@ void TiffFile::read_page(const TiffPage& page) {
     metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over_.begin(), passed_over_.end());
     // Only the first page carries what describes all images of the only directory.
     if (part_ == Part::whole_stack && pages_.front().directory == pages_.back().directory) drop_truncation(metadata_);
-    if (part_ != Part::image && metadata_.tiff_tile) metadata_.not_kept.emplace_back("tiles");  // StackFile has strips
+    if (num_pages() > 1 && metadata_.tiff_tile) metadata_.not_kept.emplace_back("tiles");  // StackFile has strips
     if (page.behind > 0) std::erase_if(metadata_.tiff_tags, is_bound_to_stack);
     if (part_ == Part::image) metadata_ = metadata_of_image(std::move(metadata_));
     if (part_ == Part::some_pages) describe_some_pages();

@@ -214,10 +214,16 @@ ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
         metadata.x_resolution_per_m = x * per_metre;
         metadata.y_resolution_per_m = y * per_metre;
     }
-    if (layout.tiled && can_write_tiles(layout.block)) metadata.tiff_tile = layout.block;
+    if (layout.tiled && can_write_tiles(layout.block, layout.info.extent))
+        metadata.tiff_tile = layout.block;
+    else if (layout.tiled)
+        metadata.not_kept.push_back(fmt::format("tiles of {} x {}", layout.block.h, layout.block.w));
     const bool is_placed =
         TIFFGetField(tiff, TIFFTAG_XPOSITION, &x) == 1 && TIFFGetField(tiff, TIFFTAG_YPOSITION, &y) == 1;
-    if (is_placed) metadata.tiff_position = TiffPosition{x, y};
+    if (is_placed && x >= 0 && y >= 0)  // libtiff writes no others, though there are some
+        metadata.tiff_position = TiffPosition{x, y};
+    else if (is_placed)
+        metadata.not_kept.push_back(fmt::format("position ({:g}, {:g})", x, y));
     const uint16_t orientation = short_tag(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     if (orientation > 1 && orientation <= 8) metadata.exif = make_orientation_exif(orientation);
     read_roles(tiff, layout, metadata);

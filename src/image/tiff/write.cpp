@@ -172,27 +172,20 @@ void write_strips(const TiffHandle& tiff, const ImageToSave& image) {
 
 /// Those at the right and the lower edge end with zeros.
 void write_tiles(const TiffHandle& tiff, const ImageToSave& image, const Extent& tile) {
-    InterleavingRows rows(image);
     const Extent extent = image.pixels.extent;
-    const int64_t columns = ceil_div(extent.w, tile.w);
-    const size_t tile_row = static_cast<size_t>(tile.w) * (rows.row_bytes() / static_cast<size_t>(extent.w));
-    const size_t band_row = static_cast<size_t>(columns) * tile_row;
+    const int64_t colours = image.pixels.channels;
     set_tile(tiff, tile);
     uint32_t index = 0;
-    for (int64_t begin = 0; begin < extent.h; begin += tile.h) {
-        std::vector<std::byte> band(band_row * static_cast<size_t>(tile.h));
-        for (int64_t y = begin; y < std::min(begin + tile.h, extent.h); ++y)
-            std::memcpy(band.data() + static_cast<size_t>(y - begin) * band_row, rows.row(y), rows.row_bytes());
-        for (int64_t column = 0; column < columns; ++column) {
-            std::vector<std::byte> bytes;  // libtiff may change them
-            bytes.reserve(tile_row * static_cast<size_t>(tile.h));
-            for (auto from = band.begin() + column * static_cast<int64_t>(tile_row); bytes.size() < bytes.capacity();
-                 from += static_cast<int64_t>(band_row))
-                bytes.insert(bytes.end(), from, from + static_cast<int64_t>(tile_row));
-            const auto size = static_cast<tmsize_t>(bytes.size());
-            if (TIFFWriteEncodedTile(tiff.get(), index++, bytes.data(), size) != size) tiff.fail_writing();
+    for (int64_t y = 0; y < extent.h; y += tile.h)
+        for (int64_t x = 0; x < extent.w; x += tile.w) {
+            const Extent kept{std::min(tile.h, extent.h - y), std::min(tile.w, extent.w - x)};
+            Image block(tile, colours + (has_alpha(image) ? 1 : 0), image.pixels.dtype);
+            const MutablePixelView to = block.view().part({0, 0, kept});
+            copy_bands(image.pixels.part({y, x, kept}), 0, colours, to, 0);
+            if (has_alpha(image)) copy_bands(image.alpha.part({y, x, kept}), 0, 1, to, colours);
+            const auto bytes = static_cast<tmsize_t>(block.bytes().size());
+            if (TIFFWriteEncodedTile(tiff.get(), index++, block.bytes().data(), bytes) != bytes) tiff.fail_writing();
         }
-    }
 }
 
 }  // namespace
@@ -203,11 +196,14 @@ void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image) {
 }
 
 void write_tiff(const ImageToSave& image, AtomicFile& file) {
-    const bool has_tiles = image.metadata != nullptr && image.metadata->tiff_tile;
-    const Extent extent = image.pixels.extent, unit = has_tiles ? *image.metadata->tiff_tile : Extent{1, 1};
-    const size_t pixel_bytes = InterleavingRows(image).row_bytes() / static_cast<size_t>(extent.w);
-    const auto padded = static_cast<uint64_t>(round_up(extent.h, unit.h) * round_up(extent.w, unit.w));
-    const TiffHandle tiff(file, needs_big_tiff(padded * pixel_bytes, metadata_bytes(image.metadata)));
+    const ImageMetadata* metadata = image.metadata;
+    const bool has_tiles = metadata != nullptr && metadata->tiff_tile;
+    const Extent extent = image.pixels.extent, unit = has_tiles ? *metadata->tiff_tile : Extent{1, 1};
+    const auto samples = static_cast<uint64_t>(tiled_extent(extent, unit).pixels()) *
+                         static_cast<uint64_t>(image.pixels.channels + (has_alpha(image) ? 1 : 0));
+    const uint64_t bytes = samples * size_of(image.pixels.dtype);
+    const bool may_grow = same_compression(metadata) != COMPRESSION_NONE;  // LZW makes noise up to half as large again
+    const TiffHandle tiff(file, needs_big_tiff(bytes + (may_grow ? bytes / 2 : 0), metadata_bytes(metadata)));
     set_page(tiff, image);
     has_tiles ? write_tiles(tiff, image, unit) : write_strips(tiff, image);
     if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();

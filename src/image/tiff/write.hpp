@@ -6,6 +6,7 @@
 #include "image/image_file.hpp"
 #include "image/placed_image.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pb::image {
@@ -26,10 +27,17 @@ namespace pb::image {
 /// Returns the compression of the input file where it is lossless, otherwise none. `metadata` may be null.
 [[nodiscard]] uint16_t same_compression(const ImageMetadata* metadata);
 
-/// Whether this program writes tiles of that extent: libtiff wants multiples of 16, and a row of tiles lies in memory.
-[[nodiscard]] constexpr bool can_write_tiles(const Extent& tile) {
-    constexpr int64_t kStep = 16, kMost = 4096;
-    return tile.h % kStep == 0 && tile.w % kStep == 0 && tile.h <= kMost && tile.w <= kMost;
+/// The extent of all tiles that hold an image.
+[[nodiscard]] constexpr Extent tiled_extent(const Extent& image, const Extent& tile) {
+    return {round_up(image.h, tile.h), round_up(image.w, tile.w)};
+}
+
+/// Whether an image is written in tiles of that extent: libtiff wants multiples of 16, and little may be added to fill
+/// those at the edges.
+[[nodiscard]] constexpr bool can_write_tiles(const Extent& tile, const Extent& image) {
+    constexpr int64_t kStep = 16, kMost = 4096, kFewPixels = int64_t{1} << 20U, kMostTimes = 4;
+    if (tile.h % kStep != 0 || tile.w % kStep != 0 || tile.h > kMost || tile.w > kMost) return false;
+    return tiled_extent(image, tile).pixels() <= std::max(kFewPixels, kMostTimes * image.pixels());
 }
 
 class TiffHandle;
