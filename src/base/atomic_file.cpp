@@ -50,8 +50,8 @@ std::filesystem::path part_name(const std::filesystem::path& file, int attempt) 
 
 /// Whether `part` is the name of the open file.
 bool is_named(int descriptor, const std::filesystem::path& part) {
-    struct stat opened {
-    }, named{};
+    struct stat opened {};
+    struct stat named {};
     return ::fstat(descriptor, &opened) == 0 && ::lstat(part.c_str(), &named) == 0 &&
            std::pair(opened.st_dev, opened.st_ino) == std::pair(named.st_dev, named.st_ino);
 }
