@@ -76,11 +76,11 @@ TEST(AtomicFile, APartThatAKilledProcessLeftIsTakenAwayAndOneInUseIsNot) {
 /// Writes the file many times, each time of one letter, and leaves some parts behind as a killed process does. Returns
 /// how often writing failed, or another file than a whole one was there.
 int write_again_and_again(const std::filesystem::path& path, char letter) {
-    constexpr int kTimes = 400;
+    constexpr int kTimes = 120;
     constexpr size_t kLength = 20000;
     int num_wrong = 0;
     for (int i = 0; i < kTimes; ++i) {
-        if (i % 8 == 7 && ::fork() == 0) {
+        if (i % 20 == 19 && ::fork() == 0) {
             AtomicFile left(path);
             left.append(bytes_of("left behind"));
             std::_Exit(0);
