@@ -142,8 +142,8 @@ class Group {
         };
         const auto add = [&](Standing standing, const std::string& words) { say(count(standing), words); };
         if (count(Standing::not_reached) > 0)
-            return fmt::format("not finished: {} of {} points are still to be measured",
-                               count(Standing::not_reached), recommendation_.points.size());
+            return fmt::format("not finished: {} of {} points are still to be measured", count(Standing::not_reached),
+                               recommendation_.points.size());
         add(Standing::seams_show,
             fmt::format("with visible seams (seam error from {:.2g} on, above {:.2g}): take a larger halo", least_seam_,
                         tolerance_));
