@@ -58,9 +58,10 @@ python_for() { # engine
 }
 
 install() { # engine
-    local engine=$1 requirements installed environment python beside=
+    local engine=$1 requirements installed environment python site= beside=
     if [ "$engine" = pytorch ]; then # another LibTorch needs another environment
-        beside=" beside $(find_torch_site)"
+        site=$(find_torch_site)
+        beside=" beside $site"
     fi
     requirements=$(requirements_of "$engine")
     environment=$folder/$engine
@@ -77,8 +78,8 @@ install() { # engine
     # shellcheck disable=SC2086 # one word a requirement
     "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir $requirements ||
         die "$engine could not be installed from PyPI (no network?): what is missing is pip install $requirements"
-    if [ "$engine" = pytorch ]; then
-        find_torch_site >"$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
+    if [ -n "$site" ]; then
+        echo "$site" >"$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
     fi
     echo "$requirements$beside" >"$environment/installed"
 }

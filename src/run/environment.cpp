@@ -24,7 +24,7 @@ namespace pb::run {
 
 namespace {
 
-/// Of one rank, as it sends them.
+/// The variables that are set on one rank. Ranks send this value.
 struct RankVariables {
     std::map<std::string, std::string> set;
 };
