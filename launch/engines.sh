@@ -58,7 +58,7 @@ python_for() { # engine
 }
 
 install() { # engine
-    local engine=$1 requirements installed environment python site= beside=
+    local engine=$1 requirements installed environment python site='' beside=''
     if [ "$engine" = pytorch ]; then # another LibTorch needs another environment
         site=$(find_torch_site)
         beside=" beside $site"
