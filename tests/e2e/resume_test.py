@@ -183,8 +183,9 @@ class Changed(ResumeTest):
 
     def test_strict_judges_all_sessions(self):
         """Every point is right, and they do not belong together."""
-        protocol = STUDY[:STUDY.index('  - {')].replace('min_reps: 2', 'min_reps: 6, rel_width: 1')
-        study = self.write('two.yaml', protocol + '  - {batch: [1, 2]}\n')  # with intervals, and no drift that would count
+        protocol = STUDY[:STUDY.index('  - {')].replace('min_reps: 2', 'min_reps: 6')  # for intervals
+        timed = 'engine: timed\ntimed.per_window_s: 0.001\n'  # a clock: no other work makes its points INVALID
+        study = self.write('two.yaml', timed + protocol + '  - {batch: [1, 2]}\n')
         self.assertEqual(self.go('--strict', study=study).returncode, 0)
         result = self.go('--resume', '--strict', study=study)
         self.assertEqual(result.returncode, 0, 'resumed in the same environment: ' + result.stderr + result.stdout)
