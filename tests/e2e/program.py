@@ -1,5 +1,6 @@
 """Runs patchbench for the tests: `python3 some_test.py <patchbench> <mpirun and its options>`."""
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -46,6 +47,18 @@ class ProgramTest(unittest.TestCase):
         file = self.folder / name
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
         return file
+
+    def assert_valid(self, text):
+        """The verdict is VALID, or INVALID for nothing but other work on this machine, which a test cannot rule out."""
+        busy = ('the repetitions get slower or faster with time', 'other processes had more than twenty times',
+                'a rank had a core for less than', 'the upper end of the interval is more than three times')
+        verdicts = re.findall(r'(?m)^RESULT: (\w+)(.*)', text)
+        self.assertEqual(len(verdicts), 1, text)
+        word, reasons = verdicts[0]
+        if word != 'VALID':
+            self.assertEqual(word, 'INVALID', text)
+            found = re.findall(r'\d+ of \d+ \w+: (.*?)(?=; \d+ of |$)', reasons)
+            self.assertTrue(found and all(reason.startswith(busy) for reason in found), text)
 
     def assert_refused(self, result, code, *words):
         """Exit code, every word in stderr, no stack trace, and no half-written file."""
