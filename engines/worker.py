@@ -158,7 +158,7 @@ def call_engine(adapter, engine, windows, out):
 def is_out_of_memory(error):
     """Frameworks say it in their own words."""
     words = ("bad_alloc", "out of memory", "not enough memory", "failed to allocate memory", "can't allocate memory",
-             "cannot allocate memory", "resource_exhausted")
+             "cannot allocate memory", "cannot map zero-fill pages", "resource_exhausted")
     return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
 
 

@@ -113,6 +113,17 @@ TEST(Recommendation, OfPointsAsFastAsTheFastestTheOneWithLeastMemoryIsTaken) {
     EXPECT_THAT(found[0].reason, HasSubstr("least memory"));
     traces[1] = sample_point(2, 9.2, 2, 160);
     traces[1].verification.seam_error = 0;
+    EXPECT_EQ(recommended(traces)[0].point, 4) << "the intervals are wide: 15 % more time is not as fast";
+}
+
+TEST(Recommendation, IntervalsThatMeetAreEnoughForThePointWithLeastMemory) {
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(2, 8.3, 2, 160)};
+    for (auto& trace : traces) {
+        trace.verification.seam_error = 0;
+        const double middle_s = trace.wall_s[2];
+        for (double& pass_s : trace.wall_s) pass_s = middle_s + 0.35 * (pass_s - middle_s);
+        trace.ranks[0].wall_s = trace.wall_s;
+    }
     EXPECT_EQ(recommended(traces)[0].point, 2) << "at its best it is slower than the fastest on average";
 }
 

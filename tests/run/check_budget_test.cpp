@@ -88,6 +88,18 @@ TEST(SeamProbes, HoldACornerOfPatchesAndBeginInSteps) {
     }
 }
 
+TEST(SeamProbes, EndInStepsThatDoNotDivideTheirEdge) {
+    const plan::TileGrid grid({200, 260}, {30, 0, 3});
+    const std::vector<Rect> probes = seam_probes(grid, 100);
+    ASSERT_GT(probes.size(), 6U);
+    const auto ends_in_steps = [](int64_t end, int64_t length) { return end == length || end % 3 == 0; };
+    for (const Rect& probe : probes) {
+        EXPECT_TRUE(ends_in_steps(probe.row + probe.extent.h, 200)) << probe.row;
+        EXPECT_TRUE(ends_in_steps(probe.column + probe.extent.w, 260)) << probe.column;
+        EXPECT_GE(probe.extent.h, kProbeEdge);
+    }
+}
+
 /// The multiplications of DnCNN's 20 layers for a square of 64 pixels, each layer with the pixels that the next one
 /// needs, as pixels of the whole network.
 double pixels_of_a_square() {

@@ -54,7 +54,7 @@ void Progress::finish(const record::PointTrace& trace) {
     line_.clear();
     if (is_worth_a_line(trace.status))
         print_timed(fmt::format("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point),
-                                name_of(trace.status), reason, times(0)));
+                                name_of(trace.status), reason, measured ? times(0) : elapsed()));
     draw_bar();
 }
 
@@ -80,10 +80,11 @@ std::string Progress::time_of_point() const {
         report::clock_text(point_s), planned, pass_s);
 }
 
+std::string Progress::elapsed() const { return report::clock_text(monotonic_seconds() - start_s_) + " elapsed"; }
+
 std::string Progress::times(double spent_on_point_s) const {
     const auto left = left_.seconds(spent_on_point_s);
-    return report::clock_text(monotonic_seconds() - start_s_) + " elapsed" +
-           (left ? ", about " + report::clock_text(*left) + " left" : "");
+    return elapsed() + (left ? ", about " + report::clock_text(*left) + " left" : "");
 }
 
 double Progress::part_of_study() const {

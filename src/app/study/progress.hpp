@@ -32,6 +32,7 @@ class Progress final : public run::ProgressListener {
 
   private:
     [[nodiscard]] bool is_worth_a_line(record::PointStatus status);
+    [[nodiscard]] std::string elapsed() const;
     [[nodiscard]] std::string times(double spent_on_point_s) const;
     [[nodiscard]] std::string time_of_point() const;
     [[nodiscard]] double part_of_study() const;

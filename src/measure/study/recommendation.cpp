@@ -50,12 +50,18 @@ Standing standing_of(const record::PointTrace& trace, const Summary& summary) {
     return visible_seams(trace) ? Standing::seams_show : Standing::qualifies;
 }
 
-/// Returns the candidate that needs least memory among those whose interval reaches that of the fastest.
+constexpr double kNearlyAsFast = 0.95;  // of the rate of the fastest: wide intervals reach far
+
+/// Returns the candidate that needs least memory among those nearly as fast as the fastest whose interval reaches its
+/// interval.
 const Candidate& best_of(const Candidates& all) {
     const Candidate& fastest = *std::ranges::max_element(all, {}, &Candidate::rate);
+    const auto is_as_fast = [&](const Candidate& one) {
+        return one.rate() >= kNearlyAsFast * fastest.rate() && one.highest_rate() >= fastest.lowest_rate();
+    };
     const Candidate* best = &fastest;
     for (const auto& candidate : all)
-        if (candidate.highest_rate() >= fastest.lowest_rate() && candidate.memory() < best->memory()) best = &candidate;
+        if (is_as_fast(candidate) && candidate.memory() < best->memory()) best = &candidate;
     return *best;
 }
 
@@ -64,7 +70,7 @@ std::string why(const Candidate& best, const Candidates& all) {
     const auto faster = std::ranges::count_if(all, [&](const auto& one) { return one.rate() > best.rate(); });
     const std::string of = fmt::format(" of {} verified points without visible seams", all.size());
     if (faster == 0) return "the fastest" + of;
-    return "needs least memory of those whose interval reaches the fastest" + of;
+    return "needs least memory of those within 5 % of the fastest whose interval reaches it" + of;
 }
 
 /// Names other work that ran while points were measured, because it can change the order of their speeds.

@@ -166,7 +166,7 @@ plan::Point scene_point(const plan::Point& point) {
 
 /// Everything that the answer depends on.
 std::string question_of(const plan::Point& scene, const engine::Weights& weights) {
-    constexpr int kMethod = 1;  // to be raised when the search changes
+    constexpr int kMethod = 2;  // to be raised when the search changes
     return fmt::format("halo-{}-{}-sigma-{:.6g}-trained-{:.6g}-tolerance-{:.6g}-{}", weights.sha256, weights.channels(),
                        scene.sigma, weights.trained_sigma.value_or(0), scene.settings.halo_tolerance, kMethod);
 }

@@ -27,9 +27,10 @@ std::vector<int64_t> column_seams(const plan::TileGrid& grid) {
     return positions;
 }
 
-/// An aligned range of length kProbeEdge around `centre`, limited to [0, length).
+/// An aligned range around `centre`, limited to [0, length). Its end is aligned, too: as those of a patch, its last
+/// rows have no more context than the halo.
 Range stretch(int64_t centre, int64_t length, int64_t alignment) {
-    const int64_t edge = std::min(kProbeEdge, length);
+    const int64_t edge = std::min(round_up(kProbeEdge, alignment), length);
     const int64_t begin = std::clamp<int64_t>(centre - edge / 2, 0, length - edge) / alignment * alignment;
     return {begin, std::min(length, begin + edge)};
 }

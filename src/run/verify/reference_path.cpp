@@ -37,6 +37,7 @@ ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::E
     options.layout = Layout::contiguous;
     options.precision = Precision::fp32;
     options.cuda_graph = false;
+    options.worker.memory_limit_bytes = 0;  // the limit is for the engine that is measured
     const std::string own(name_of(options.engine));
     std::string reason = "no other engine that runs it is installed";
     if (const auto other = other_engine(options.engine, weights.source)) {
