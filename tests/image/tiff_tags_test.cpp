@@ -184,6 +184,65 @@ TEST(TiffTags, ThoseThatHoldAreWrittenAgainWhateverTheByteOrder) {
     }
 }
 
+/// Replaces each '|' of a text in the file by NUL. libtiff writes texts of one string only.
+void divide_text(const std::filesystem::path& path, std::string text) {
+    std::vector<char> bytes = test::read_bytes(path);
+    const auto begin = std::search(bytes.begin(), bytes.end(), text.begin(), text.end());
+    ASSERT_NE(begin, bytes.end());
+    std::replace(begin, begin + static_cast<std::ptrdiff_t>(text.size()), '|', '\0');
+    test::write_bytes(path, bytes);
+}
+
+std::string with_nuls(std::string text) {
+    std::ranges::replace(text, '|', '\0');
+    return text + '\0';
+}
+
+/// Photographer and editor (TIFF 6, Copyright). A text of up to four bytes, in BigTIFF eight, lies in the entry itself.
+TEST(TiffTags, TextsOfSeveralStringsSurvive) {
+    const TemporaryFolder folder;
+    const std::string copyright = "photographer|editor|", model = "padded||||||||||||", host = "|of no name";
+    for (const std::string artist : {"a|b", "ab|c", "abc|efg", "abc|efgh"})
+        for (const char* mode : {"wl", "wb", "w8"}) {
+            const auto set = [&](TIFF* tiff) {
+                TIFFSetField(tiff, TIFFTAG_MODEL, model.c_str());
+                TIFFSetField(tiff, TIFFTAG_ARTIST, artist.c_str());
+                TIFFSetField(tiff, TIFFTAG_HOSTCOMPUTER, host.c_str());
+                TIFFSetField(tiff, TIFFTAG_COPYRIGHT, copyright.c_str());
+            };
+            write_file(folder / "a.tif", set, {.mode = mode});
+            for (const std::string& text : {artist, copyright, model, host}) divide_text(folder / "a.tif", text);
+            const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
+            EXPECT_THAT(lost_metadata(metadata, "b.tif", false), IsEmpty());
+            save_image({make_pattern({20, 30}, 1, DType::u16).view(), {}, &metadata}, folder / "b.tif");
+            const ImageMetadata written = open_image(folder / "b.tif")->metadata();
+            for (const auto* tags : {&metadata.tiff_tags, &written.tiff_tags}) {
+                ASSERT_THAT(numbers_of(*tags), ElementsAre(272, 315, 316, 33432)) << mode;
+                EXPECT_EQ(tags->at(0).values, test::bytes_of(with_nuls("padded"))) << "that is one string";
+                EXPECT_EQ(tags->at(1).values, test::bytes_of(with_nuls(artist)));
+                EXPECT_EQ(tags->at(2).values, test::bytes_of(with_nuls(host)));
+                EXPECT_EQ(tags->at(3).values, test::bytes_of(with_nuls(copyright)));
+                for (const TiffTag& tag : *tags) EXPECT_EQ(tag.count, tag.values.size());
+            }
+        }
+}
+
+TEST(TiffTags, ATextThatLacksItsLastNulGetsIt) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.tif", [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_COPYRIGHT, "photographer|editor"); },
+               {.mode = "wl"});
+    divide_text(folder / "a.tif", "photographer|editor");
+    std::vector<char> bytes = test::read_bytes(folder / "a.tif");
+    const std::string head("\x98\x82\2\0\x14\0\0\0", 8);  // Copyright, ASCII, 20 bytes
+    const auto entry = std::search(bytes.begin(), bytes.end(), head.begin(), head.end());
+    ASSERT_NE(entry, bytes.end());
+    entry[4] = 19;
+    test::write_bytes(folder / "a.tif", bytes);
+    const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
+    EXPECT_EQ(metadata.tiff_tags.at(0).values, test::bytes_of(std::string("photographer\0editor\0", 20)));
+    EXPECT_EQ(metadata.tiff_tags.at(0).count, 20U);
+}
+
 TEST(TiffTags, OfPlanesThatAreInterleavedTheArrangementIsLeftOut) {
     const TemporaryFolder folder;
     const Image image = make_pattern({20, 30}, 3, DType::u16);

@@ -123,6 +123,62 @@ void TiffHandle::fail_writing() const {
 
 namespace {
 
+/// The sizes of the parts of a directory, in bytes.
+struct DirectoryFormat {
+    size_t count, entry, number;  // number: of values, or their place
+};
+
+constexpr DirectoryFormat kClassic{2, 12, 4}, kBig{8, 20, 8};
+
+/// Returns the entries of the current directory, which libtiff has read.
+std::vector<std::byte> read_entries(TIFF* tiff, const RandomAccessFile& file, const DirectoryFormat& format) {
+    const uint64_t begin = TIFFCurrentDirOffset(tiff);
+    std::array<std::byte, 8> count{};
+    file.read_at(begin, std::span(count).first(format.count));
+    const uint64_t entries = number_in(std::span(count).first(format.count), TIFFIsBigEndian(tiff) != 0);
+    if (entries > file.size() / format.entry) return {};
+    std::vector<std::byte> bytes(entries * format.entry);
+    file.read_at(begin + format.count, bytes);
+    return bytes;
+}
+
+}  // namespace
+
+std::string read_strings(TIFF* tiff, uint16_t number) {
+    constexpr size_t kTypeAt = 2, kCountAt = 4;
+    const RandomAccessFile& file = *stream_of(TIFFClientdata(tiff)).source;
+    const DirectoryFormat format = TIFFIsBigTIFF(tiff) != 0 ? kBig : kClassic;
+    const std::vector<std::byte> entries = read_entries(tiff, file, format);
+    for (size_t at = 0; at < entries.size(); at += format.entry) {
+        const auto entry = std::span(entries).subspan(at, format.entry);
+        const auto field = [&](size_t offset, size_t bytes) {
+            return number_in(entry.subspan(offset, bytes), TIFFIsBigEndian(tiff) != 0);
+        };
+        if (field(0, 2) != number || field(kTypeAt, 2) != TIFF_ASCII) continue;
+        const size_t value_at = kCountAt + format.number;
+        const uint64_t length = field(kCountAt, format.number), place = field(value_at, format.number);
+        const bool is_within = length <= format.number;
+        if (!is_within && (length > file.size() || place > file.size() - length)) return {};
+        std::string text(length, '\0');
+        const auto bytes = std::as_writable_bytes(std::span(text));
+        is_within ? (void)std::ranges::copy(entry.subspan(value_at, length), bytes.begin())
+                  : file.read_at(place, bytes);
+        return text;
+    }
+    return {};
+}
+
+int write_strings(TIFF* tiff, uint16_t number, const std::string& strings) {
+    std::string joined = strings;
+    std::ranges::replace(joined, '\0', ' ');
+    char* held = nullptr;
+    if (TIFFSetField(tiff, number, joined.c_str()) != 1 || TIFFGetField(tiff, number, &held) != 1) return 0;
+    std::ranges::copy(strings, held);
+    return 1;
+}
+
+namespace {
+
 bool is_deflate(TIFF* tiff) {
     uint16_t compression = COMPRESSION_NONE, fill_order = FILLORDER_MSB2LSB;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);

@@ -59,6 +59,14 @@ class TiffHandle {
     Handle<TIFF*, TIFFClose> tiff_;
 };
 
+/// Returns the ASCII tag `number` of the current directory with all its strings, each of which ends with NUL (TIFF 6,
+/// "Field Types"): libtiff returns the first one. Empty where the file has no such tag, or it reaches beyond the end.
+[[nodiscard]] std::string read_strings(TIFF* tiff, uint16_t number);
+
+/// Sets an ASCII tag that libtiff knows. Returns 1, as TIFFSetField does, unless that fails. libtiff takes such a text
+/// up to its first NUL, but writes all that it holds.
+[[nodiscard]] int write_strings(TIFF* tiff, uint16_t number, const std::string& strings);
+
 // Damage in Deflate blocks of a TIFF that libtiff does not report: it stops when it has all samples, and then neither
 // looks at the rest of the block nor at its checksum.
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
 namespace pb::image {
@@ -73,6 +72,16 @@ TiffTag make_tag(uint16_t number, uint16_t type, uint32_t count, const void* val
     return tag;
 }
 
+/// Returns `first`, which libtiff has read, or all strings of the tag where others follow, without the last NUL. NULs
+/// alone are no string.
+std::string all_strings(TIFF* tiff, uint16_t number, const std::string& first) {
+    std::string all = read_strings(tiff, number);
+    const bool has_others = all.starts_with(first) && all.find_first_not_of('\0', first.size()) != std::string::npos;
+    if (!has_others) return first;
+    if (all.back() == '\0') all.pop_back();
+    return all;
+}
+
 /// Reads a tag. `values` is empty when the file does not have it, or libtiff does not return it as bytes.
 TiffTag read_tag(TIFF* tiff, uint16_t number) {
     const TIFFField* field = TIFFFindField(tiff, number, TIFF_ANY);
@@ -88,12 +97,18 @@ TiffTag read_tag(TIFF* tiff, uint16_t number) {
     }
     const char* text = nullptr;
     if (type != TIFF_ASCII || TIFFFieldPassCount(field) != 0 || TIFFGetField(tiff, number, &text) != 1) return {};
-    return make_tag(number, TIFF_ASCII, static_cast<uint32_t>(std::strlen(text)) + 1, text, 1);
+    const std::string strings = all_strings(tiff, number, text);
+    return make_tag(number, TIFF_ASCII, static_cast<uint32_t>(strings.size()) + 1, strings.c_str(), 1);
 }
 
 std::string_view text_of(const TiffTag& tag) {
     const std::string_view text(reinterpret_cast<const char*>(tag.values.data()), tag.values.size());
     return text.substr(0, text.find('\0'));
+}
+
+/// The text with its NULs but the last one.
+std::string strings_of(const TiffTag& tag) {
+    return {reinterpret_cast<const char*>(tag.values.data()), tag.values.size() - 1};
 }
 
 void set_text(TiffTag& tag, const std::string& text) {
@@ -196,7 +211,7 @@ void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags) {
         if (known == nullptr) register_tag(tiff.get(), tag);
         const bool counted = known == nullptr || TIFFFieldPassCount(known) != 0;
         const int status = counted ? TIFFSetField(tiff.get(), tag.number, tag.count, tag.values.data())
-                                   : TIFFSetField(tiff.get(), tag.number, tag.values.data());
+                                   : write_strings(tiff.get(), tag.number, strings_of(tag));
         if (status != 1) tiff.fail_writing();
     }
 }
