@@ -142,6 +142,26 @@ TEST(Exif, AnOrientationBeyondTheEndOfTheBlockIsTheUsualOne) {
     EXPECT_EQ(exif_orientation(std::span(block).first(19)), 1) << "half of it is there";
 }
 
+/// Some programs write it as LONG or BYTE.
+TEST(Exif, AnOrientationIsReadByItsType) {
+    using namespace std::string_literals;
+    const auto orientation = [](bool big_endian, char type, const std::string& value) {
+        std::string block = big_endian ? "MM\0*\0\0\0\10\0\1\1\x12\0"s + type + "\0\0\0\1"s
+                                       : "II*\0\10\0\0\0\1\0\x12\1"s + type + "\0\1\0\0\0"s;
+        block += value + "\0\0\0\0"s;
+        return exif_orientation(test::bytes_of(block));
+    };
+    constexpr char kByte = 1, kShort = 3, kLong = 4;
+    EXPECT_EQ(orientation(true, kLong, "\0\0\0\6"s), 6);
+    EXPECT_EQ(orientation(false, kLong, "\6\0\0\0"s), 6);
+    EXPECT_EQ(orientation(true, kLong, "\0\6\0\0"s), 1) << "393216 is none";
+    EXPECT_EQ(orientation(false, kLong, "\6\0\1\0"s), 1) << "65542 is none";
+    EXPECT_EQ(orientation(true, kShort, "\0\6\1\1"s), 6) << "what follows the number has no meaning";
+    EXPECT_EQ(orientation(false, kShort, "\6\0\1\1"s), 6);
+    EXPECT_EQ(orientation(true, kByte, "\6\1\1\1"s), 6);
+    EXPECT_EQ(orientation(false, kByte, "\6\1\1\1"s), 6);
+}
+
 TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
     ImageMetadata metadata;
     metadata.exif = make_orientation_exif(6);

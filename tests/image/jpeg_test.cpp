@@ -74,13 +74,29 @@ TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, std::string("http://ns.adobe.com/xmp/extension/\0rest", 39)),
                 testing::ElementsAre("XMP of more than 64 KB"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, "FLIR"), testing::ElementsAre("data of a program (APP1)"));
-    EXPECT_THAT(not_kept(JPEG_APP0 + 1, std::string("Exif\0\0of a camera", 17)), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 11, "JP"), testing::ElementsAre("content credentials (APP11)"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 3, "of a camera"), testing::ElementsAre("data of a program (APP3)"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "MPF"), testing::ElementsAre("further pictures"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "of a camera"), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, std::string("ICC_PROFILE\0\1\2half of it", 25)),
                 testing::ElementsAre("damaged colour profile"));
+}
+
+TEST(Jpeg, TheFirstWholeExifIsKept) {
+    const TemporaryFolder folder;
+    const auto read = [&](const std::vector<std::string>& blocks) {
+        JpegKind kind;
+        for (const std::string& block : blocks)
+            kind.markers.emplace_back(JPEG_APP0 + 1, std::string(kExifMark) + block);
+        write_jpeg_fixture(folder / "a.jpg", kind);
+        return open_image(folder / "a.jpg")->metadata();
+    };
+    const std::string first("II*\0\10\0\0\0first", 13), second("MM\0*\0\0\0\10second", 14);
+    EXPECT_EQ(read({first, second}).exif, test::bytes_of(first));
+    EXPECT_THAT(read({first, second}).not_kept, testing::ElementsAre("a second packet of EXIF"));
+    EXPECT_EQ(read({"of a camera", second}).exif, test::bytes_of(second));
+    EXPECT_THAT(read({"of a camera", second}).not_kept, testing::ElementsAre("damaged EXIF"));
+    EXPECT_THAT(read({""}).not_kept, testing::ElementsAre("damaged EXIF"));
 }
 
 TEST(Jpeg, XmpCommentsAndIptcSurvive) {

@@ -62,7 +62,9 @@ TEST(Png, ATransparentColourBecomesAlpha) {
 /// Puts a chunk before the pixels of a file.
 void insert_chunk(const std::filesystem::path& path, const std::string& type, const std::string& content) {
     std::vector<char> bytes = test::read_bytes(path);
-    std::string chunk = {0, 0, 0, static_cast<char>(content.size())};
+    std::string chunk;
+    for (const int shift : {24, 16, 8, 0})
+        chunk += static_cast<char>(content.size() >> static_cast<unsigned>(shift) & 0xFFU);
     const std::string body = type + content;
     const auto crc = crc32(0, reinterpret_cast<const unsigned char*>(body.data()), static_cast<unsigned>(body.size()));
     chunk += body;
@@ -150,6 +152,63 @@ TEST(Png, HasItsExifOnceAndWithoutAMark) {
     EXPECT_NE(written.find("eXIf"), std::string::npos);
     EXPECT_EQ(written.find("eXIf"), written.rfind("eXIf")) << "PNG allows one";
     EXPECT_EQ(open_image(folder / "b.png")->metadata().exif, exif);
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(Png, ExifThatIsNoTiffIsNamedAndNotCopied) {
+    const TemporaryFolder folder;
+    const auto read = [&](const std::string& block) {
+        write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
+        insert_chunk(folder / "a.png", "eXIf", block);
+        return open_image(folder / "a.png")->metadata();
+    };
+    using namespace std::string_literals;
+    for (const std::string& damaged : {""s, "of a camera"s, std::string(kExifMark), "II*\0\10\0\0"s, "II\0*\10\0\0\0"s,
+                                       "MM*\0\0\0\0\10"s, "IM*\0\10\0\0\0"s}) {
+        EXPECT_TRUE(read(damaged).exif.empty());
+        EXPECT_THAT(read(damaged).not_kept, testing::ElementsAre("damaged EXIF")) << damaged;
+    }
+    for (const std::string& whole : {"II*\0\10\0\0\0"s, "MM\0*\0\0\0\10"s}) {
+        EXPECT_EQ(text_of(read(whole).exif), whole);
+        EXPECT_THAT(read(whole).not_kept, testing::IsEmpty());
+    }
+}
+
+/// A chunk iCCP with a profile of these bytes.
+std::string profile_chunk(const std::string& profile) {
+    uLongf length = compressBound(profile.size());
+    std::string stream(length, '\0');
+    compress(reinterpret_cast<Bytef*>(stream.data()), &length, reinterpret_cast<const Bytef*>(profile.data()),
+             profile.size());
+    return std::string("name\0\0", 6) + stream.substr(0, length);
+}
+
+/// As libpng does. Each chunk is put before the others.
+TEST(Png, OfSeveralProfilesAndExifBlocksTheFirstCounts) {
+    const TemporaryFolder folder;
+    const std::string first("II*\0\10\0\0\0first", 13), second("MM\0*\0\0\0\10second", 14);
+    write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
+    for (const std::string& block : {second, second, first}) insert_chunk(folder / "a.png", "eXIf", block);
+    for (const char* profile : {"third", "second", "first"})
+        insert_chunk(folder / "a.png", "iCCP", profile_chunk(profile));
+    const ImageMetadata metadata = open_image(folder / "a.png")->metadata();
+    EXPECT_EQ(text_of(metadata.exif), first);
+    EXPECT_EQ(text_of(metadata.icc_profile), "first");
+    EXPECT_THAT(metadata.not_kept, testing::ElementsAre("a second colour profile", "a second packet of EXIF"));
+}
+
+/// Each profile takes time to inflate, whether it is whole or not.
+TEST(Png, BehindADamagedProfileNoneIsRead) {
+    const TemporaryFolder folder;
+    write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
+    insert_chunk(folder / "a.png", "iCCP", profile_chunk("whole"));
+    insert_chunk(folder / "a.png", "iCCP", "damaged");
+    const ImageMetadata metadata = open_image(folder / "a.png")->metadata();
+    EXPECT_TRUE(metadata.icc_profile.empty());
+    EXPECT_THAT(metadata.not_kept, testing::ElementsAre("damaged colour profile", "a second colour profile"));
 }
 
 TEST(Png, InterlacedFilesReadAsOthers) {

@@ -15,18 +15,17 @@
 namespace pb::image {
 namespace {
 
-/// Keeps the first packet of its kind, and names a second one as lost.
-void take_packet(std::string_view packet, const char* kind, std::vector<std::byte>& kept, ImageMetadata& metadata) {
-    if (!kept.empty()) return name_lost(fmt::format("a second packet of {}", kind), metadata);
-    kept = bytes_of_text(packet);
+void take_xmp(std::string_view packet, ImageMetadata& metadata) {
+    if (!metadata.xmp.empty()) return name_lost("a second packet of XMP", metadata);
+    metadata.xmp = bytes_of_text(packet);
 }
 
 /// APP1 holds EXIF, XMP, or the rest of an XMP packet that is longer than a marker.
 void take_app1(std::string_view text, ImageMetadata& metadata) {
     if (text.starts_with(kExifMark))
-        take_packet(text.substr(kExifMark.size()), "EXIF", metadata.exif, metadata);
+        keep_exif(bytes_of_text(text), metadata);
     else if (text.starts_with(kXmpMark))
-        take_packet(text.substr(kXmpMark.size()), "XMP", metadata.xmp, metadata);
+        take_xmp(text.substr(kXmpMark.size()), metadata);
     else
         name_lost(text.starts_with("http://ns.adobe.com/xmp/") ? "XMP of more than 64 KB" : "data of a program (APP1)",
                   metadata);

@@ -36,6 +36,19 @@ std::optional<JpegDensity> density_in(bool per_inch, double x_per_m, double y_pe
 /// How far a resolution in whole dots per inch or per centimetre is from `per_m`, in dots.
 double rounding_of(double per_m, double unit_m) { return std::abs(per_m * unit_m - std::round(per_m * unit_m)); }
 
+std::string_view text_in(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool has_tiff_header(std::span<const std::byte> exif) {
+    constexpr size_t kHeaderBytes = 8;  // byte order, 42, place of the first directory
+    const std::string_view text = text_in(exif);
+    return text.size() >= kHeaderBytes && (text.starts_with({"II*\0", 4}) || text.starts_with({"MM\0*", 4}));
+}
+
+/// Bytes of a number in an EXIF block by its type: 1 BYTE, 3 SHORT, 4 LONG.
+constexpr size_t bytes_of_type(uint64_t type) { return type == 4 ? 4 : type == 1 ? 1 : 2; }
+
 using Names = std::vector<std::string>;
 
 void add_once(std::string name, Names& names) {
@@ -112,10 +125,11 @@ void keep(FormatBlock block, ImageMetadata& metadata) {
     metadata.format_blocks.push_back(std::move(block));
 }
 
-std::vector<std::byte> without_exif_mark(std::vector<std::byte> exif) {
-    const std::string_view text(reinterpret_cast<const char*>(exif.data()), exif.size());
-    if (text.starts_with(kExifMark)) exif.erase(exif.begin(), exif.begin() + kExifMark.size());
-    return exif;
+void keep_exif(std::vector<std::byte> exif, ImageMetadata& metadata) {
+    if (text_in(exif).starts_with(kExifMark)) exif.erase(exif.begin(), exif.begin() + kExifMark.size());
+    if (!has_tiff_header(exif)) return name_lost("damaged EXIF", metadata);
+    if (!metadata.exif.empty()) return name_lost("a second packet of EXIF", metadata);
+    metadata.exif = std::move(exif);
 }
 
 uint16_t exif_orientation(std::span<const std::byte> exif) {
@@ -130,7 +144,7 @@ uint16_t exif_orientation(std::span<const std::byte> exif) {
     for (size_t i = 0; i < entries; ++i) {
         const size_t entry = directory + 2 + i * kEntryBytes;
         if (number(entry, 2) != kOrientationTag) continue;
-        const uint64_t value = number(entry + 8, 2);
+        const uint64_t value = number(entry + 8, bytes_of_type(number(entry + 2, 2)));
         return value >= 1 && value <= 8 ? static_cast<uint16_t>(value) : uint16_t{1};
     }
     return 1;

@@ -29,8 +29,9 @@ void name_lost(std::string name, ImageMetadata& metadata);
 /// Adds a block. A file may have any number of small ones: those beyond 1000 are named as lost.
 void keep(FormatBlock block, ImageMetadata& metadata);
 
-/// Removes the mark where a block begins with it.
-[[nodiscard]] std::vector<std::byte> without_exif_mark(std::vector<std::byte> exif);
+/// Keeps the first EXIF block of a file, without the mark that some programs put before it. A further one is named as
+/// lost, and so is one that is no TIFF structure, which other programs refuse.
+void keep_exif(std::vector<std::byte> exif, ImageMetadata& metadata);
 
 /// Returns the orientation tag of the first directory. It is 1 (upright) when the tag is missing or the block is
 /// damaged.

@@ -28,6 +28,7 @@ struct PngChunks {
     ImageMetadata metadata;         // all but the resolution
     uint64_t pixel_data_bytes = 0;  // sum of all IDAT chunks
     bool is_animated = false;
+    bool has_profile = false;  // whole or damaged
 };
 
 constexpr std::string_view kTexts[] = {"tEXt", "zTXt", "iTXt"};
@@ -76,6 +77,14 @@ std::vector<std::byte> profile_in(std::span<const std::byte> chunk) {
     return {profile.begin(), profile.begin() + static_cast<std::ptrdiff_t>(length)};  // without the spare room
 }
 
+/// Takes the first profile, as libpng does, whether it is damaged or not: each takes time to inflate.
+template <class Content>
+void take_profile(const Content& content, PngChunks& chunks) {
+    if (std::exchange(chunks.has_profile, true)) return name_lost("a second colour profile", chunks.metadata);
+    chunks.metadata.icc_profile = profile_in(content());
+    if (chunks.metadata.icc_profile.empty()) name_lost("damaged colour profile", chunks.metadata);
+}
+
 /// XMP is a text that is not compressed, with a keyword of its own (XMP specification, part 3).
 void take_text(std::string_view type, std::vector<std::byte> content, ImageMetadata& metadata) {
     const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
@@ -113,9 +122,8 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
             return bytes;
         };
         if (is_text(type)) take_text(type, content(), metadata);
-        if (type == "eXIf") metadata.exif = without_exif_mark(content());
-        if (type == "iCCP") metadata.icc_profile = profile_in(content());
-        if (type == "iCCP" && metadata.icc_profile.empty()) name_lost("damaged colour profile", metadata);
+        if (type == "eXIf") keep_exif(content(), metadata);
+        if (type == "iCCP") take_profile(content, chunks);
         offset += length + kFramingBytes;
     }
 }

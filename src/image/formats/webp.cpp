@@ -59,7 +59,8 @@ ImageMetadata read_metadata(const RandomAccessFile& file, const Bytes& bytes) {
     if (mux == nullptr) file.refuse_damaged("its chunks do not fit together");
     ImageMetadata metadata;
     metadata.icc_profile = read_chunk(mux.get(), "ICCP");
-    metadata.exif = without_exif_mark(read_chunk(mux.get(), "EXIF"));
+    Bytes exif = read_chunk(mux.get(), "EXIF");
+    if (!exif.empty()) keep_exif(std::move(exif), metadata);
     metadata.xmp = read_chunk(mux.get(), "XMP ");
     return metadata;
 }
