@@ -162,6 +162,17 @@ TEST(Exif, AnOrientationIsReadByItsType) {
     EXPECT_EQ(orientation(false, kByte, "\6\1\1\1"s), 6);
 }
 
+TEST(SaveImage, TheOrientationIsNamedWithExifThatIsTooLong) {
+    ImageMetadata metadata{.exif = make_exif(6)};
+    metadata.exif.resize(65528);
+    EXPECT_THAT(lost_metadata(metadata, "a.jpg", false),
+                testing::ElementsAre("EXIF of more than 64 KB, with its orientation"));
+    EXPECT_THAT(lost_metadata(metadata, "a.PNG", false), testing::IsEmpty());
+    metadata.exif.resize(7'999'989);
+    EXPECT_THAT(lost_metadata(metadata, "a.PNG", false),
+                testing::ElementsAre("EXIF of more than 8 MB, with its orientation"));
+}
+
 TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
     ImageMetadata metadata;
     metadata.exif = make_orientation_exif(6);

@@ -132,13 +132,33 @@ TEST(Jpeg, CommentsBeyondAThousandAreNamed) {
     EXPECT_THAT(metadata.not_kept, testing::ElementsAre("comment, beyond 1000 of them"));
 }
 
-TEST(Jpeg, XmpThatIsTooLongIsNamed) {
+/// A marker has 65533 bytes, less its mark; of those with a profile there are 255.
+TEST(Jpeg, WhatFitsIntoItsMarkersIsKeptAndMoreIsNamed) {
     const TemporaryFolder folder;
-    const ImageMetadata metadata{.xmp = std::vector<std::byte>(kMostXmpInJpeg + 1)};
-    EXPECT_THAT(lost_metadata(metadata, "a.jpg", false), testing::ElementsAre("XMP of more than 64 KB"));
-    EXPECT_THAT(lost_metadata(metadata, "a.png", false), testing::IsEmpty());
-    save_image({test::make_pattern({16, 16}, 3, DType::u8).view(), {}, &metadata}, folder / "a.jpg");
-    EXPECT_TRUE(open_image(folder / "a.jpg")->metadata().xmp.empty());
+    const Image image = test::make_pattern({16, 16}, 3, DType::u8);
+    const auto make = [](size_t profile, size_t exif, size_t xmp) {
+        ImageMetadata metadata{.icc_profile = std::vector(profile, std::byte{'p'}),
+                               .exif = test::bytes_of(std::string("II*\0\10\0\0\0", 8)),
+                               .xmp = std::vector(xmp, std::byte{'x'})};
+        metadata.exif.resize(exif, std::byte{'e'});
+        return metadata;
+    };
+    const ImageMetadata most = make(255 * 65519, 65527, 65504);
+    EXPECT_THAT(lost_metadata(most, "a.jpg", false), testing::IsEmpty());
+    save_image({image.view(), {}, &most}, folder / "a.jpg");
+    const ImageMetadata read = open_image(folder / "a.jpg")->metadata();
+    EXPECT_EQ(read.icc_profile, most.icc_profile);
+    EXPECT_EQ(read.exif, most.exif);
+    EXPECT_EQ(read.xmp, most.xmp);
+    EXPECT_THAT(read.not_kept, testing::IsEmpty());
+    const ImageMetadata more = make(255 * 65519 + 1, 65528, 65505);
+    EXPECT_THAT(lost_metadata(more, "a.jpeg", false),
+                testing::ElementsAre("colour profile of more than 16.7 MB", "EXIF of more than 64 KB",
+                                     "XMP of more than 64 KB"));
+    save_image({image.view(), {}, &more}, folder / "a.jpg");
+    const ImageMetadata without = open_image(folder / "a.jpg")->metadata();
+    EXPECT_TRUE(without.icc_profile.empty() && without.exif.empty() && without.xmp.empty());
+    EXPECT_THAT(without.not_kept, testing::IsEmpty());
 }
 
 void replace_in(const std::filesystem::path& path, const std::string& old, const std::string& now) {

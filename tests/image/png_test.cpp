@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <zlib.h>
 
+#include <random>
+
 namespace pb::image {
 namespace {
 
@@ -209,6 +211,52 @@ TEST(Png, BehindADamagedProfileNoneIsRead) {
     const ImageMetadata metadata = open_image(folder / "a.png")->metadata();
     EXPECT_TRUE(metadata.icc_profile.empty());
     EXPECT_THAT(metadata.not_kept, testing::ElementsAre("damaged colour profile", "a second colour profile"));
+}
+
+/// The bytes of each chunk of a kind, with its length, type and checksum.
+std::vector<size_t> chunk_bytes(const std::filesystem::path& path, const std::string& type) {
+    const std::vector<char> bytes = test::read_bytes(path);
+    std::vector<size_t> found;
+    constexpr size_t kSignature = 8, kFrame = 12;
+    for (size_t offset = kSignature; offset + kFrame <= bytes.size();) {
+        size_t length = 0;
+        for (size_t i = 0; i < 4; ++i) length = length << 8U | static_cast<unsigned char>(bytes[offset + i]);
+        if (type == std::string(&bytes[offset + 4], 4)) found.push_back(length + kFrame);
+        offset += length + kFrame;
+    }
+    return found;
+}
+
+/// libpng refuses chunks of more than 8,000,000 bytes unless it is told otherwise, OpenCV such with their frame.
+TEST(Png, WhatOtherReadersTakeIsKeptAndMoreIsNamed) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({4, 4}, 3, DType::u8);
+    const auto make = [](size_t profile, size_t exif, size_t xmp) {
+        ImageMetadata metadata{.icc_profile = std::vector<std::byte>(profile),
+                               .exif = test::bytes_of(std::string("II*\0\10\0\0\0", 8)),
+                               .xmp = std::vector(xmp, std::byte{'x'})};
+        std::mt19937 random;  // which Deflate makes longer
+        for (std::byte& each : metadata.icc_profile) each = static_cast<std::byte>(random());
+        metadata.exif.resize(exif, std::byte{'e'});
+        return metadata;
+    };
+    const ImageMetadata most = make(7'990'000, 7'999'988, 7'999'966);
+    EXPECT_THAT(lost_metadata(most, "a.png", false), testing::IsEmpty());
+    save_image({image.view(), {}, &most}, folder / "a.png");
+    EXPECT_THAT(chunk_bytes(folder / "a.png", "eXIf"), testing::ElementsAre(8'000'000));
+    EXPECT_THAT(chunk_bytes(folder / "a.png", "iTXt"), testing::ElementsAre(8'000'000));
+    EXPECT_THAT(chunk_bytes(folder / "a.png", "iCCP"),
+                testing::ElementsAre(testing::AllOf(testing::Gt(7'990'000), testing::Le(8'000'000))));
+    const ImageMetadata read = open_image(folder / "a.png")->metadata();
+    EXPECT_TRUE(read.icc_profile == most.icc_profile && read.exif == most.exif && read.xmp == most.xmp);
+    const ImageMetadata more = make(7'990'001, 7'999'989, 7'999'967);
+    EXPECT_THAT(
+        lost_metadata(more, "a.png", false),
+        testing::ElementsAre("colour profile of more than 7.99 MB", "EXIF of more than 8 MB", "XMP of more than 8 MB"));
+    EXPECT_THAT(lost_metadata(more, "a.webp", false), testing::IsEmpty());
+    save_image({image.view(), {}, &more}, folder / "a.png");
+    for (const char* type : {"eXIf", "iTXt", "iCCP"})
+        EXPECT_THAT(chunk_bytes(folder / "a.png", type), testing::IsEmpty()) << type;
 }
 
 TEST(Png, InterlacedFilesReadAsOthers) {

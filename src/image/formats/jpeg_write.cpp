@@ -13,6 +13,9 @@
 namespace pb::image {
 namespace {
 
+constexpr size_t kMarkerBytes = 65533;
+static_assert(kMostExifInJpeg + kExifMark.size() == kMarkerBytes && kMostXmpInJpeg + kXmpMark.size() == kMarkerBytes);
+
 class JpegWriter {
   public:
     JpegWriter() {
@@ -51,7 +54,8 @@ class JpegWriter {
         const auto* profile = reinterpret_cast<const JOCTET*>(metadata.icc_profile.data());
         const auto profile_bytes = static_cast<unsigned>(metadata.icc_profile.size());
         run([&] {
-            if (profile_bytes > 0) jpeg_write_icc_profile(&codec_, profile, profile_bytes);
+            if (profile_bytes > 0 && profile_bytes <= kMostProfileInJpeg)
+                jpeg_write_icc_profile(&codec_, profile, profile_bytes);
         });
         for (const FormatBlock& block : metadata.format_blocks)
             for (const CopiedMarker& copied : kCopiedMarkers)

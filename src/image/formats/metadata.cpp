@@ -99,6 +99,24 @@ void add_lost_in_tiff(const ImageMetadata& metadata, bool placed, Names& lost) {
         lost.push_back(compression_name(compression) + " (--compress makes such a file)");
 }
 
+/// What is said of EXIF that is lost where it had an orientation.
+std::string orientation_remark(const ImageMetadata& metadata) {
+    return exif_orientation(metadata.exif) == 1 ? "" : ", with its orientation";
+}
+
+void add_too_large_for_jpeg(const ImageMetadata& metadata, Names& lost) {
+    if (metadata.icc_profile.size() > kMostProfileInJpeg) lost.emplace_back("colour profile of more than 16.7 MB");
+    if (metadata.exif.size() > kMostExifInJpeg)
+        lost.push_back("EXIF of more than 64 KB" + orientation_remark(metadata));
+    if (metadata.xmp.size() > kMostXmpInJpeg) lost.emplace_back("XMP of more than 64 KB");
+}
+
+void add_too_large_for_png(const ImageMetadata& metadata, Names& lost) {
+    if (metadata.icc_profile.size() > kMostProfileInPng) lost.emplace_back("colour profile of more than 7.99 MB");
+    if (metadata.exif.size() > kMostExifInPng) lost.push_back("EXIF of more than 8 MB" + orientation_remark(metadata));
+    if (metadata.xmp.size() > kMostXmpInPng) lost.emplace_back("XMP of more than 8 MB");
+}
+
 /// Moves the tags for which `is_bound` holds to the list of metadata that is not kept, with a remark.
 ImageMetadata without_tags(ImageMetadata metadata, bool (*is_bound)(const TiffTag&), const char* remark) {
     std::vector<TiffTag> bound;
@@ -183,13 +201,11 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         if ((extension == ".npy" || extension == ".raw") && !metadata.icc_profile.empty())
             lost.emplace_back("colour profile");
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
-        if (!metadata.exif.empty() && !holds_packets(extension))
-            lost.emplace_back(exif_orientation(metadata.exif) == 1 ? "EXIF" : "EXIF, with its orientation");
+        if (!metadata.exif.empty() && !holds_packets(extension)) lost.push_back("EXIF" + orientation_remark(metadata));
         if (!metadata.xmp.empty() && !holds_packets(extension)) lost.emplace_back("XMP");
         if (metadata.x_resolution_per_m && !keeps_resolution(metadata, file)) lost.emplace_back("resolution");
-        if (is_lossy(file) && metadata.exif.size() > kMostExifInJpeg)
-            lost.emplace_back("EXIF of more than 64 KB, with its orientation");
-        if (is_lossy(file) && metadata.xmp.size() > kMostXmpInJpeg) lost.emplace_back("XMP of more than 64 KB");
+        if (is_lossy(file)) add_too_large_for_jpeg(metadata, lost);
+        if (extension == ".png") add_too_large_for_png(metadata, lost);
         if (metadata.has_unnamed_channel && extension != ".npy" && extension != ".raw")
             lost.emplace_back("that the last channel is not called alpha (only .tif says so)");
         if (metadata.tiff_position) lost.emplace_back("position (only .tif holds it)");

@@ -148,6 +148,10 @@ class PngReader {
 
     [[nodiscard]] ImageInfo read_header() {
         run([this] {
+            // They were read beforehand, and libpng would ask for each byte of EXIF by itself.
+            constexpr int kCount = 2;
+            png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, reinterpret_cast<png_const_bytep>("eXIf\0iCCP"),
+                                        kCount);
             png_read_info(png_, info_);
             file_row_bytes_ = png_get_rowbytes(png_, info_);
             expand();

@@ -30,6 +30,8 @@ std::vector<png_byte> make_profile_chunk(std::span<const std::byte> profile) {
     return chunk;
 }
 
+static_assert(kMostXmpInPng + kXmpKeyword.size() == kMostInPngChunk);
+
 class PngWriter {
   public:
     explicit PngWriter(AtomicFile& file)
@@ -62,17 +64,12 @@ class PngWriter {
     }
 
     void set_metadata(const ImageMetadata& metadata) {
-        profile_chunk_ = make_profile_chunk(metadata.icc_profile);
+        if (metadata.icc_profile.size() <= kMostProfileInPng) profile_chunk_ = make_profile_chunk(metadata.icc_profile);
         texts_ = metadata.format_blocks;
-        // libpng takes a pointer to mutable bytes but only copies them.
-        auto* exif = reinterpret_cast<png_bytep>(const_cast<std::byte*>(metadata.exif.data()));
-        const auto exif_length = static_cast<png_uint_32>(metadata.exif.size());
-        const auto dots = dots_per_metre(metadata);
-        run([&] {
-            if (exif_length > 0) png_set_eXIf_1(png_, info_, exif_length, exif);
-            if (dots) png_set_pHYs(png_, info_, dots->x, dots->y, PNG_RESOLUTION_METER);
-        });
-        if (metadata.xmp.empty()) return;
+        if (metadata.exif.size() <= kMostExifInPng) exif_ = metadata.exif;
+        if (const auto dots = dots_per_metre(metadata))
+            run([&] { png_set_pHYs(png_, info_, dots->x, dots->y, PNG_RESOLUTION_METER); });
+        if (metadata.xmp.empty() || metadata.xmp.size() > kMostXmpInPng) return;
         xmp_chunk_ = bytes_of_text(kXmpKeyword);
         xmp_chunk_.insert(xmp_chunk_.end(), metadata.xmp.begin(), metadata.xmp.end());
     }
@@ -83,13 +80,14 @@ class PngWriter {
             png_write_info_before_PLTE(png_, info_);
             if (!profile_chunk_.empty()) write_chunk("iCCP", std::as_bytes(std::span(profile_chunk_)));
             png_write_info(png_, info_);
+            if (!exif_.empty()) write_chunk("eXIf", exif_);  // libpng would write each byte by itself
             if (!xmp_chunk_.empty()) write_chunk("iTXt", xmp_chunk_);
             for (const FormatBlock& block : texts_)
                 if (block.extension == ".png") write_chunk(block.type.data(), block.content);
             if (std::endian::native == std::endian::little) png_set_swap(png_);
             for (int64_t y = 0; y < image.pixels.extent.h; ++y)
                 png_write_row(png_, reinterpret_cast<png_const_bytep>(rows.row(y)));
-            png_write_end(png_, nullptr);  // with `info_` libpng 1.6 would write the EXIF block a second time
+            png_write_end(png_, nullptr);
         });
     }
 
@@ -126,6 +124,7 @@ class PngWriter {
     png_structp png_ = nullptr;
     png_infop info_ = nullptr;
     std::vector<png_byte> profile_chunk_;
+    std::span<const std::byte> exif_;
     std::vector<std::byte> xmp_chunk_;
     std::span<const FormatBlock> texts_;
 };
