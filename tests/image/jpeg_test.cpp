@@ -75,11 +75,28 @@ TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
                 testing::ElementsAre("XMP of more than 64 KB"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 1, "FLIR"), testing::ElementsAre("data of a program (APP1)"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 11, "JP"), testing::ElementsAre("content credentials (APP11)"));
-    EXPECT_THAT(not_kept(JPEG_APP0 + 3, "of a camera"), testing::ElementsAre("data of a program (APP3)"));
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, "MPF"), testing::ElementsAre("further pictures"));
-    EXPECT_THAT(not_kept(JPEG_APP0 + 2, "of a camera"), testing::IsEmpty());
     EXPECT_THAT(not_kept(JPEG_APP0 + 2, std::string("ICC_PROFILE\0\1\2half of it", 25)),
                 testing::ElementsAre("damaged colour profile"));
+    EXPECT_THAT(not_kept(JPEG_APP0 + 14, std::string("Adobe\0\144\0\0\0\0\1", 12)), testing::IsEmpty());
+    EXPECT_THAT(not_kept(JPEG_APP0 + 13, "Photoshop 3.0"), testing::IsEmpty()) << "it is copied";
+}
+
+/// APP0 is JFIF's, APP2 the profile's and APP14 Adobe's; others use these numbers, too.
+TEST(Jpeg, DataOfProgramsAreNamedWithTheirMarker) {
+    const TemporaryFolder folder;
+    for (const int application : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15})
+        for (const std::string& text : {std::string("JFXX\0\20", 6), std::string("FPXR\0", 5), std::string("Adob")}) {
+            write_jpeg_fixture(folder / "a.jpg", {.markers = {{JPEG_APP0 + application, text}}});
+            EXPECT_THAT(open_image(folder / "a.jpg")->metadata().not_kept,
+                        testing::ElementsAre("data of a program (APP" + std::to_string(application) + ")"));
+        }
+    for (const auto& [application, text] :
+         {std::pair{2, "JFIF"}, {0, "Adobe"}, {14, "ICC_PROFILE"}, {0, "MPF"}, {2, "ICC_PROFILES"}}) {
+        write_jpeg_fixture(folder / "a.jpg", {.markers = {{JPEG_APP0 + application, text}}});
+        EXPECT_THAT(open_image(folder / "a.jpg")->metadata().not_kept,
+                    testing::ElementsAre("data of a program (APP" + std::to_string(application) + ")"));
+    }
 }
 
 TEST(Jpeg, TheFirstWholeExifIsKept) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <string_view>
 
@@ -31,21 +32,44 @@ void take_app1(std::string_view text, ImageMetadata& metadata) {
                   metadata);
 }
 
-/// Markers APP<n> of which the loss is named; APP11 has credentials (JUMBF). Those left out are read, copied or of no
-/// meaning beside the pixels.
-constexpr int kOwnOfPrograms[] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15};
+/// Markers APP<n> that are read, or of no meaning beside the pixels, when they begin like this.
+struct ReadMarker {
+    int application;
+    std::string_view begin;
+};
+constexpr ReadMarker kReadMarkers[] = {{0, {"JFIF\0", 5}}, {2, {"ICC_PROFILE\0", 12}}, {14, "Adobe"}};
+
+constexpr int kNumApplications = 16;
+
+bool is_read(int application, std::string_view text) {
+    return std::ranges::any_of(kReadMarkers, [&](const ReadMarker& marker) {
+        return marker.application == application && text.starts_with(marker.begin);
+    });
+}
+
+/// Names a marker whose content is lost.
+std::string name_of_marker(int application, std::string_view text) {
+    if (application == 2 && text.starts_with("MPF")) return "further pictures";
+    if (application == 11) return "content credentials (APP11)";  // JUMBF
+    return fmt::format("data of a program (APP{})", application);
+}
 
 void take_marker(const jpeg_marker_struct& marker, ImageMetadata& metadata) {
     const std::string_view text(reinterpret_cast<const char*>(marker.data), marker.data_length);
     const int application = marker.marker - JPEG_APP0;
-    if (application == 1) take_app1(text, metadata);
-    if (application == 2 && text.starts_with("MPF")) name_lost("further pictures", metadata);
-    if (std::ranges::count(kOwnOfPrograms, application) > 0)
-        name_lost(
-            application == 11 ? "content credentials (APP11)" : fmt::format("data of a program (APP{})", application),
-            metadata);
-    for (const auto& [number, type, meaning] : kCopiedMarkers)
-        if (marker.marker == number) keep({kJpegExtension, type, meaning, bytes_of_text(text)}, metadata);
+    const auto* copied = std::ranges::find(kCopiedMarkers, marker.marker, &CopiedMarker::number);
+    if (copied != std::end(kCopiedMarkers))
+        keep({kJpegExtension, copied->type, copied->meaning, bytes_of_text(text)}, metadata);
+    else if (application == 1)
+        take_app1(text, metadata);
+    else if (!is_read(application, text))
+        name_lost(name_of_marker(application, text), metadata);
+}
+
+/// How much of a marker is kept in memory.
+unsigned bytes_wanted(int application) {
+    constexpr unsigned kWhole = 0xFFFF, kNameOnly = 1;
+    return application <= 2 || application == 14 ? kWhole : kNameOnly;
 }
 
 /// Decodes a file with libjpeg, once.
@@ -53,14 +77,12 @@ class JpegReader {
   public:
     JpegReader(const RandomAccessFile& file, std::span<const std::byte> bytes) : file_(file) {
         codec_.err = start_jpeg_errors(error_);
-        constexpr unsigned kWholeMarker = 0xFFFF, kNameOnly = 1;
+        constexpr unsigned kWholeMarker = 0xFFFF;
         run([&] {
             jpeg_create_decompress(&codec_);
             jpeg_mem_src(&codec_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-            jpeg_save_markers(&codec_, JPEG_APP0 + 1, kWholeMarker);
-            jpeg_save_markers(&codec_, JPEG_APP0 + 2, kWholeMarker);
+            for (int n = 0; n < kNumApplications; ++n) jpeg_save_markers(&codec_, JPEG_APP0 + n, bytes_wanted(n));
             for (const CopiedMarker& copied : kCopiedMarkers) jpeg_save_markers(&codec_, copied.number, kWholeMarker);
-            for (const int marker : kOwnOfPrograms) jpeg_save_markers(&codec_, JPEG_APP0 + marker, kNameOnly);
             jpeg_read_header(&codec_, TRUE);
         });
     }
@@ -84,7 +106,7 @@ class JpegReader {
         read_density(metadata);
         for (const auto* marker = codec_.marker_list; marker != nullptr; marker = marker->next) {
             const std::string_view text(reinterpret_cast<const char*>(marker->data), marker->data_length);
-            has_profile |= marker->marker == JPEG_APP0 + 2 && text.starts_with("ICC_PROFILE");
+            has_profile |= marker->marker == JPEG_APP0 + 2 && is_read(2, text);
             take_marker(*marker, metadata);
         }
         JOCTET* profile = nullptr;
