@@ -131,6 +131,115 @@ TEST(Webp, MetadataSurviveAndOthersAreNamed) {
     EXPECT_EQ(open_image(folder / "c.webp")->metadata().xmp, xmp_alone.xmp);
 }
 
+/// The number in four bytes, the least one first.
+std::string in_four_bytes(size_t number) {
+    std::string bytes;
+    for (const unsigned shift : {0U, 8U, 16U, 24U}) bytes += static_cast<char>(number >> shift & 0xFFU);
+    return bytes;
+}
+
+/// `file` with a chunk behind its others, of which libwebp is not told.
+std::vector<char> with_chunk(std::vector<char> file, const std::string& name, const std::string& content) {
+    std::string chunk = name + in_four_bytes(content.size()) + content;
+    if (content.size() % 2 != 0) chunk += '\0';
+    file.insert(file.end(), chunk.begin(), chunk.end());
+    std::ranges::copy(in_four_bytes(file.size() - 8), file.begin() + 4);
+    return file;
+}
+
+/// Some programs write such files, and other readers take them.
+TEST(Webp, ChunksAreKeptOfWhichTheHeaderSaysNothing) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({16, 16}, 3, DType::u8);
+    ImageMetadata metadata;
+    metadata.icc_profile = test::bytes_of("a profile of odd length");
+    save_image({image.view(), {}, nullptr}, folder / "simple.webp");
+    save_image({image.view(), {}, &metadata}, folder / "extended.webp");
+    const std::string exif("II*\0\10\0\0\0\0", 9);
+    for (const char* name : {"simple.webp", "extended.webp"}) {
+        std::vector<char> bytes = test::read_bytes(folder / name);
+        if (name[0] == 'e') bytes[20] = 0;  // the flags of VP8X
+        bytes = with_chunk(with_chunk(bytes, "EXIF", exif), "XMP ", "<x/>");
+        test::write_bytes(folder / "a.webp", bytes);
+        const auto file = open_image(folder / "a.webp");
+        EXPECT_EQ(file->metadata().exif, test::bytes_of(exif));
+        EXPECT_EQ(file->metadata().xmp, test::bytes_of("<x/>"));
+        EXPECT_EQ(file->metadata().icc_profile, name[0] == 'e' ? metadata.icc_profile : std::vector<std::byte>{});
+        EXPECT_THAT(file->metadata().not_kept, IsEmpty());
+        EXPECT_TRUE(same_bytes(load_image(folder / "a.webp"), image));
+    }
+}
+
+TEST(Webp, ChunksThatAreNotKeptAreNamed) {
+    const TemporaryFolder folder;
+    save_image({make_pattern({16, 16}, 3, DType::u8).view(), {}, nullptr}, folder / "whole.webp");
+    const std::vector<char> whole = test::read_bytes(folder / "whole.webp");
+    const auto not_kept = [&](const std::vector<std::pair<std::string, std::string>>& chunks) {
+        std::vector<char> bytes = whole;
+        for (const auto& [name, content] : chunks) bytes = with_chunk(bytes, name, content);
+        test::write_bytes(folder / "a.webp", bytes);
+        return open_image(folder / "a.webp")->metadata().not_kept;
+    };
+    EXPECT_THAT(not_kept({{"ABCD", "odd"}, {"EFGH", ""}, {"ABCD", "even"}}), ElementsAre("chunk ABCD", "chunk EFGH"));
+    EXPECT_THAT(not_kept({{"A\n\xFF\1", "1"}}), ElementsAre("chunk A???"));
+    EXPECT_THAT(not_kept({{"EXIF", "of a camera"}}), ElementsAre("damaged EXIF"));
+    EXPECT_THAT(not_kept({{"EXIF", ""}}), ElementsAre("damaged EXIF"));
+    const std::string exif("II*\0\10\0\0\0", 8);
+    EXPECT_THAT(
+        not_kept({{"EXIF", exif}, {"EXIF", exif}, {"XMP ", "<x/>"}, {"XMP ", "<y/>"}, {"ICCP", "p"}, {"ICCP", "q"}}),
+        ElementsAre("a second packet of EXIF", "a second packet of XMP", "a second colour profile"));
+    const auto file = open_image(folder / "a.webp");
+    EXPECT_EQ(file->metadata().xmp, test::bytes_of("<x/>"));
+    EXPECT_EQ(file->metadata().icc_profile, test::bytes_of("p"));
+}
+
+TEST(Webp, ChunksThatReachBeyondTheEndAreRefused) {
+    const TemporaryFolder folder;
+    save_image({make_pattern({16, 16}, 3, DType::u8).view(), {}, nullptr}, folder / "a.webp");
+    const std::vector<char> whole = with_chunk(test::read_bytes(folder / "a.webp"), "ABCD", "abc");
+    for (const size_t cut : {0, 1, 2, 4, 5, 11}) {  // 1: only the byte that makes the length even is missing
+        std::vector<char> bytes(whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(cut));
+        std::ranges::copy(in_four_bytes(bytes.size() - 8), bytes.begin() + 4);
+        test::write_bytes(folder / "a.webp", bytes);
+        if (cut < 2)
+            EXPECT_THAT(open_image(folder / "a.webp")->metadata().not_kept, ElementsAre("chunk ABCD")) << cut;
+        else
+            EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("damaged")) << cut;
+    }
+}
+
+/// Memory is taken for what the extended header states if the pixels state nothing else.
+TEST(Webp, AHeaderWithoutPixelsIsRefusedBeforeAllocating) {
+    const TemporaryFolder folder;
+    ImageMetadata metadata;
+    metadata.icc_profile = test::bytes_of("a profile");
+    save_image({make_pattern({16, 20}, 3, DType::u8).view(), {}, &metadata}, folder / "a.webp");
+    const std::vector<char> bytes = test::read_bytes(folder / "a.webp");
+    const std::string whole(bytes.begin(), bytes.end());
+    const size_t pixels = whole.find("VP8L");
+    const auto refusal = [&](const std::string& file) {
+        std::vector<char> changed(file.begin(), file.end());
+        std::ranges::copy(in_four_bytes(file.size() - 8), changed.begin() + 4);
+        test::write_bytes(folder / "a.webp", changed);
+        try {
+            (void)open_image(folder / "a.webp");
+        } catch (const UsageError& error) {
+            return std::string(error.what());
+        }
+        return std::string("(none)");
+    };
+    EXPECT_EQ(refusal(whole), "(none)");
+    EXPECT_THAT(refusal(whole.substr(0, pixels)), HasSubstr("no pixels"));
+    EXPECT_THAT(refusal(whole.substr(0, pixels) + "VP4L" + whole.substr(pixels + 4)), HasSubstr("no pixels"));
+    for (const size_t length : {0, 1, 4}) {
+        const std::string chunk = "VP8L" + in_four_bytes(length) + whole.substr(pixels + 8, length + length % 2);
+        EXPECT_THAT(refusal(whole.substr(0, pixels) + chunk), HasSubstr("damaged")) << length;
+    }
+    std::string wider = whole;
+    ++wider[24];  // the width, less one
+    EXPECT_THAT(refusal(wider), HasSubstr("damaged"));
+}
+
 TEST(Webp, AProfileOfGrayIsLeftOutAndNamed) {
     const TemporaryFolder folder;
     const Image gray = make_pattern({16, 16}, 1, DType::u8);

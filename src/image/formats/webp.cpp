@@ -10,8 +10,10 @@
 #include <webp/encode.h>
 #include <webp/mux.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace pb::image {
@@ -46,22 +48,60 @@ ImageInfo read_info(const RandomAccessFile& file, const Bytes& bytes) {
     return {{features.height, features.width}, 3, DType::u8, features.has_alpha != 0};
 }
 
-Bytes read_chunk(const WebPMux* mux, const char* name) {
-    WebPData chunk{};
-    if (WebPMuxGetChunk(mux, name, &chunk) != WEBP_MUX_OK) return {};
-    const auto* first = reinterpret_cast<const std::byte*>(chunk.bytes);
-    return {first, first + chunk.size};
+/// Chunks of the pixels, and of animations, which are refused.
+constexpr std::string_view kPixelChunks[] = {"VP8 ", "VP8L", "VP8X", "ALPH", "ANIM", "ANMF"};
+
+std::string printable(std::string_view name) {
+    std::string text(name);
+    for (char& c : text)
+        if (c < ' ' || c > '~') c = '?';
+    return text;
 }
 
-ImageMetadata read_metadata(const RandomAccessFile& file, const Bytes& bytes) {
-    const WebPData whole{first_of(bytes), bytes.size()};
-    const Handle<WebPMux*, WebPMuxDelete> mux(WebPMuxCreate(&whole, 0));
-    if (mux == nullptr) file.refuse_damaged("its chunks do not fit together");
+/// Takes the first chunk of its kind.
+void take_chunk(std::string_view name, std::span<const std::byte> content, ImageMetadata& metadata) {
+    const auto take = [&](Bytes& kept, const char* again) {
+        if (!kept.empty()) return name_lost(again, metadata);
+        kept.assign(content.begin(), content.end());
+    };
+    if (name == "ICCP")
+        take(metadata.icc_profile, "a second colour profile");
+    else if (name == "XMP ")
+        take(metadata.xmp, "a second packet of XMP");
+    else if (name == "EXIF")
+        keep_exif({content.begin(), content.end()}, metadata);
+    else if (std::ranges::count(kPixelChunks, name) == 0)
+        name_lost("chunk " + printable(name), metadata);
+}
+
+/// Refuses pixels that end before they state their size. libwebp then takes that of the extended header.
+void check_pixels(const RandomAccessFile& file, std::span<const std::byte> chunk) {
+    WebPBitstreamFeatures found;
+    const auto* first = reinterpret_cast<const uint8_t*>(chunk.data());
+    const VP8StatusCode status = WebPGetFeatures(first, chunk.size(), &found);
+    if (status != VP8_STATUS_OK) file.refuse_damaged(webp_reason(status));
+}
+
+/// Walks through the chunks of the container, of which check_length has checked the length. libwebp would refuse files
+/// whose header does not list all of them.
+ImageMetadata read_chunks(const RandomAccessFile& file, const Bytes& bytes) {
+    constexpr size_t kRiffHeader = 12, kChunkHeader = 8;
+    const std::span all(bytes);
+    const size_t end = number_in(all.subspan(4, 4)) + kChunkHeader;
     ImageMetadata metadata;
-    metadata.icc_profile = read_chunk(mux.get(), "ICCP");
-    Bytes exif = read_chunk(mux.get(), "EXIF");
-    if (!exif.empty()) keep_exif(std::move(exif), metadata);
-    metadata.xmp = read_chunk(mux.get(), "XMP ");
+    bool has_pixels = false;
+    for (size_t offset = kRiffHeader; offset < end;) {
+        const size_t rest = end - offset;
+        const size_t length = rest < kChunkHeader ? rest : number_in(all.subspan(offset + 4, 4));
+        if (kChunkHeader + length > rest) file.refuse_damaged("its chunks do not fit together");
+        const std::string_view name(reinterpret_cast<const char*>(&bytes[offset]), 4);
+        const bool is_of_pixels = name == "VP8 " || name == "VP8L";
+        if (is_of_pixels) check_pixels(file, all.subspan(offset, kChunkHeader + length));
+        has_pixels |= is_of_pixels;
+        take_chunk(name, all.subspan(offset + kChunkHeader, length), metadata);
+        offset += kChunkHeader + length + length % 2;
+    }
+    if (!has_pixels) file.refuse_damaged("it has no pixels");
     return metadata;
 }
 
@@ -84,7 +124,7 @@ std::unique_ptr<ImageFile> open_webp(OpenedFile file) {
     const Bytes bytes = file->read_all();
     check_length(*file, bytes);
     const ImageInfo info = read_info(*file, bytes);
-    ImageMetadata metadata = read_metadata(*file, bytes);
+    ImageMetadata metadata = read_chunks(*file, bytes);
     return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode);
 }
 
