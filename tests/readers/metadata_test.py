@@ -95,6 +95,16 @@ class Metadata(ReadersTest):
                 with tifffile.TiffFile(self.folder / 'plain.tif') as tiff:
                     self.assertEqual(tiff.pages[0].compression.name, 'NONE')
 
+    def test_tiles_of_another_size_are_kept_or_named(self):
+        self.write(tile=(32, 48))
+        for more, is_kept in (((), True), (('--compress', 'none'), True), (('--compress', 'deflate'), False),
+                              (('--compress', 'lzw'), False), (('--output', 'file'), False)):
+            with self.subTest(more=more):
+                said = denoise(self.file, self.folder / 'out.tif', *more, ranks=1)
+                with tifffile.TiffFile(self.folder / 'out.tif') as tiff:
+                    self.assertEqual(tiff.pages[0].tile, (32, 48) if is_kept else (256, 256))
+                self.assertEqual('size of its tiles' in said, not is_kept)
+
     def test_lossy_compression_is_named(self):
         self.photo = (self.photo >> 8).astype(numpy.uint8)
         self.write(compression='jpeg')

@@ -93,9 +93,10 @@ std::optional<record::Quality> measure_quality_by_windows(const Team& team, cons
     return record::Quality{image::psnr_of(noisy, samples), image::psnr_of(denoised, samples), none, none};
 }
 
-/// Notes the input's metadata that the output does not hold. `placed`: all ranks wrote the output. The text is written
-/// both into the notes and into the field that `denoise` prints.
-void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, record::PointTrace& trace) {
+/// Notes the input's metadata that the output does not hold. `streamed`: all ranks wrote the output. The text is
+/// written both into the notes and into the field that `denoise` prints.
+void note_lost_metadata(ImageSource& source, const PointFiles& files, bool streamed, record::PointTrace& trace) {
+    const bool placed = streamed || files.compression.value_or(image::Compression::none) != image::Compression::none;
     for (const std::string& each :
          image::lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
         add_item(trace.lost_metadata, each);
