@@ -1,122 +1,21 @@
 // Denoises a stack: its pages one after the other, each as an image, into one file.
 #include "app/denoise/band_output.hpp"
 #include "app/denoise/images.hpp"
+#include "app/denoise/stack_figures.hpp"
 #include "image/stack_file.hpp"
-#include "measure/study/recommendation.hpp"
 #include "run/agreement.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace pb::app {
-
-namespace {
-
-struct PassResult {
-    record::PointTrace trace;
-    measure::Summary summary;
-    std::string note;  // about the range of the samples
-};
-
-/// What is worth a note on some of the pages: the text for one of them, and the numbers of all.
-struct PageNote {
-    std::string text;
-    std::set<int64_t> pages;
-
-    [[nodiscard]] std::string line() const {
-        if (pages.size() < 2) return text;
-        return fmt::format("{} ({} pages have such a note)", text, pages.size());
-    }
-};
-
-/// The figures of all passes, for one line.
-class StackFigures {
-  public:
-    void add(const PassResult& result, int64_t page) {
-        const record::PointTrace& trace = result.trace;
-        if (!first_) first_ = result;
-        add_notes(result, page);
-        add_lost(trace.lost_metadata);
-        lowest_sigma_ = std::min(lowest_sigma_, trace.point.sigma);
-        highest_sigma_ = std::max(highest_sigma_, trace.point.sigma);
-        pixels_ += trace.useful_pixels;
-        seconds_ += result.summary.pipeline_s.value_or(0);
-        if (!trace.quality) return;
-        psnr_noisy_db_ += trace.quality->psnr_noisy_db;
-        psnr_denoised_db_ += trace.quality->psnr_denoised_db;
-        ++num_qualities_;
-    }
-
-    [[nodiscard]] std::string line(const DenoiseJob& names, int64_t num_pages) const {
-        PassResult all = first_.value();
-        record::PointTrace& trace = all.trace;
-        trace.point.settings.image.bands.clear();
-        trace.quality.reset();
-        if (num_qualities_ > 0) trace.quality = {psnr_noisy_db_ / num_qualities_, psnr_denoised_db_ / num_qualities_};
-        trace.lost_metadata = fmt::format("{}", fmt::join(lost_, ", "));
-        trace.verification.seam_error.reset();  // the worst of all pages has its note
-        measure::Summary summary;
-        summary.pipeline_s = seconds_;
-        if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
-        const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
-        return denoise_line(
-            {pages, names.output}, trace, summary,
-            {range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.halo_note, seams_.line()});
-    }
-
-  private:
-    /// Keeps the range of the first page beside [0, 1] and the largest seams.
-    void add_notes(const PassResult& result, int64_t page) {
-        if (!result.note.empty()) {
-            if (range_.pages.empty()) range_.text = fmt::format("page {}: {}", page, result.note);
-            range_.pages.insert(page);
-        }
-        const auto seams = measure::visible_seams(result.trace);
-        if (!seams) return;
-        if (seams_.pages.empty() || *seams > largest_seams_) {
-            seams_.text = fmt::format("page {}: {}", page, seam_note(result.trace));
-            largest_seams_ = *seams;
-        }
-        seams_.pages.insert(page);
-    }
-
-    /// Adds names that are separated as in record::PointTrace, each once.
-    void add_lost(const std::string& names) {
-        constexpr std::string_view kSeparator = ", ";
-        for (size_t begin = 0; begin < names.size();) {
-            const size_t end = std::min(names.find(kSeparator, begin), names.size());
-            const std::string name = names.substr(begin, end - begin);
-            if (std::ranges::find(lost_, name) == lost_.end()) lost_.push_back(name);
-            begin = end + kSeparator.size();
-        }
-    }
-
-    [[nodiscard]] std::string sigma_note(const plan::Point& point) const {
-        if (!point.uses_sigma || lowest_sigma_ == highest_sigma_) return "";
-        return fmt::format("sigma is that of the first page, of all pages {:.4g} to {:.4g}", lowest_sigma_,
-                           highest_sigma_);
-    }
-
-    std::optional<PassResult> first_;
-    PageNote range_, seams_;
-    std::vector<std::string> lost_;  // metadata that the output lacks, of any page
-    double largest_seams_ = 0;
-    double lowest_sigma_ = 1, highest_sigma_ = 0;
-    double pixels_ = 0, seconds_ = 0;
-    double psnr_noisy_db_ = 0, psnr_denoised_db_ = 0, num_qualities_ = 0;
-};
-
-}  // namespace
 
 /// `image` and `file` must outlive it. `run` is collective over the group and throws AgreedError or PointFailed.
 class Stack {
@@ -226,7 +125,7 @@ class Stack {
     }
 
     /// Takes the figures of a pass over the current page, or the line that says why it failed.
-    void take(const PassResult& result) {
+    void take(const StackPass& result) {
         failure_ = failure_of(result);
         if (failure_.empty()) figures_.add(result, file_->page_number());
     }
@@ -253,7 +152,7 @@ class Stack {
     }
 
     /// Only the root knows whether there is an output. Returns its line on all ranks; empty: there is one.
-    [[nodiscard]] std::string failure_of(const PassResult& result) const {
+    [[nodiscard]] std::string failure_of(const StackPass& result) const {
         const bool failed = ranks_.is_root() && result.trace.output_file.empty();
         return ranks_.broadcast(
             failed ? denoise_line({page_text() + image_.job.input.string(), image_.job.output}, result.trace, {}, {})

@@ -1,0 +1,80 @@
+#include "app/denoise/stack_figures.hpp"
+
+#include "measure/study/recommendation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace pb::app {
+
+std::string PageNote::line() const {
+    if (pages.size() < 2) return text;
+    return fmt::format("{} ({} pages have such a note)", text, pages.size());
+}
+
+void StackFigures::add(const StackPass& pass, int64_t page) {
+    const record::PointTrace& trace = pass.trace;
+    if (!first_) first_ = pass;
+    add_notes(pass, page);
+    add_lost(trace.lost_metadata);
+    lowest_sigma_ = std::min(lowest_sigma_, trace.point.sigma);
+    highest_sigma_ = std::max(highest_sigma_, trace.point.sigma);
+    pixels_ += trace.useful_pixels;
+    seconds_ += pass.summary.pipeline_s.value_or(0);
+    if (!trace.quality) return;
+    psnr_noisy_db_ += trace.quality->psnr_noisy_db;
+    psnr_denoised_db_ += trace.quality->psnr_denoised_db;
+    ++num_qualities_;
+}
+
+std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages) const {
+    StackPass all = first_.value();
+    record::PointTrace& trace = all.trace;
+    trace.point.settings.image.bands.clear();
+    trace.quality.reset();
+    if (num_qualities_ > 0) trace.quality = {psnr_noisy_db_ / num_qualities_, psnr_denoised_db_ / num_qualities_};
+    trace.lost_metadata = fmt::format("{}", fmt::join(lost_, ", "));
+    trace.verification.seam_error.reset();  // the worst of all pages has its note
+    measure::Summary summary;
+    summary.pipeline_s = seconds_;
+    if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
+    const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
+    return denoise_line(
+        {pages, names.output}, trace, summary,
+        {range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.halo_note, seams_.line()});
+}
+
+/// Keeps the range of the first page beside [0, 1] and the largest seams.
+void StackFigures::add_notes(const StackPass& pass, int64_t page) {
+    if (!pass.note.empty()) {
+        if (range_.pages.empty()) range_.text = fmt::format("page {}: {}", page, pass.note);
+        range_.pages.insert(page);
+    }
+    const auto seams = measure::visible_seams(pass.trace);
+    if (!seams) return;
+    if (seams_.pages.empty() || *seams > largest_seams_) {
+        seams_.text = fmt::format("page {}: {}", page, seam_note(pass.trace));
+        largest_seams_ = *seams;
+    }
+    seams_.pages.insert(page);
+}
+
+/// Adds names that are separated as in record::PointTrace, each once.
+void StackFigures::add_lost(const std::string& names) {
+    constexpr std::string_view kSeparator = ", ";
+    for (size_t begin = 0; begin < names.size();) {
+        const size_t end = std::min(names.find(kSeparator, begin), names.size());
+        const std::string name = names.substr(begin, end - begin);
+        if (std::ranges::find(lost_, name) == lost_.end()) lost_.push_back(name);
+        begin = end + kSeparator.size();
+    }
+}
+
+std::string StackFigures::sigma_note(const plan::Point& point) const {
+    if (!point.uses_sigma || lowest_sigma_ == highest_sigma_) return "";
+    return fmt::format("sigma is that of the first page, of all pages {:.4g} to {:.4g}", lowest_sigma_, highest_sigma_);
+}
+
+}  // namespace pb::app

@@ -1,0 +1,49 @@
+// The figures of all passes over a stack, for the line about it.
+#pragma once
+
+#include "app/denoise/image_passes.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pb::app {
+
+/// A pass over a page, or over a group of its bands.
+struct StackPass {
+    record::PointTrace trace;
+    measure::Summary summary;
+    std::string note;  // about the range of the samples
+};
+
+/// What is worth a note on some of the pages: the text for one of them, and the numbers of all.
+struct PageNote {
+    std::string text;
+    std::set<int64_t> pages;
+
+    [[nodiscard]] std::string line() const;
+};
+
+class StackFigures {
+  public:
+    void add(const StackPass& pass, int64_t page);
+    /// Needs a pass.
+    [[nodiscard]] std::string line(const DenoiseJob& names, int64_t num_pages) const;
+
+  private:
+    void add_notes(const StackPass& pass, int64_t page);
+    void add_lost(const std::string& names);
+    [[nodiscard]] std::string sigma_note(const plan::Point& point) const;
+
+    std::optional<StackPass> first_;
+    PageNote range_, seams_;
+    std::vector<std::string> lost_;  // metadata that the output lacks, of any page
+    double largest_seams_ = 0;
+    double lowest_sigma_ = 1, highest_sigma_ = 0;
+    double pixels_ = 0, seconds_ = 0;
+    double psnr_noisy_db_ = 0, psnr_denoised_db_ = 0, num_qualities_ = 0;
+};
+
+}  // namespace pb::app
