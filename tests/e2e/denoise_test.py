@@ -390,17 +390,33 @@ class Help(program.ProgramTest):
 
 
 class FloatSamples(program.ProgramTest):
-    def test_those_far_outside_0_to_1_are_named(self):
+    GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
+
+    def write_samples(self, name, scale):
         header = "{'descr': '<f4', 'fortran_order': False, 'shape': (40, 40), }".ljust(117) + '\n'
-        samples = [float(noise(i % 40, i // 40, 0)) for i in range(1600)]
-        photo = self.write('range.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
-                           struct.pack('<1600f', *samples))
-        out, words = self.folder / 'out.npy', (f'0 to {max(samples):.0f}', '[0, 1]')
-        gray = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
-        self.assert_refused(run('denoise', photo, out, *gray), 2, 'range.npy', *words, '--sigma')
-        result = run('denoise', photo, out, *gray, '--sigma', '0.1')
+        samples = [scale * noise(i % 40, i // 40, 0) for i in range(1600)]
+        file = self.write(name, b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack('<1600f', *samples))
+        return file, max(samples)
+
+    def test_those_far_outside_0_to_1_are_named(self):
+        photo, highest = self.write_samples('range.npy', 1)
+        out, words = self.folder / 'out.npy', (f'0 to {highest:.0f}', '[0, 1]', '--range')
+        refused = run('denoise', photo, out, *self.GRAY)
+        self.assert_refused(refused, 2, 'range.npy', *words)
+        self.assertNotIn('--sigma', refused.stderr, 'a level in [0, 1] would be none of such samples')
+        result = run('denoise', photo, out, *self.GRAY, '--sigma', '0.1')
         for word in ('note: ', *words):
             self.assertIn(word, result.stdout, result.stderr)
+
+    def test_in_a_folder_their_file_is_named_once(self):
+        (self.folder / 'in').mkdir()
+        photo, _ = self.write_samples('in/range.npy', 1)
+        self.write_samples('in/unit.npy', 1 / 255)
+        result = run('denoise', photo.parent, self.folder / 'out', *self.GRAY)
+        line, = (line for line in result.stdout.splitlines() if 'range.npy' in line)
+        self.assertEqual((result.returncode, line.count('range.npy')), (1, 1), line)
+        self.assertIn('[0, 1]', line)
+        self.assertTrue((self.folder / 'out/unit.npy').exists(), result.stdout)
 
 
 class Refusals(program.ProgramTest):

@@ -103,6 +103,31 @@ class Quality(ReadersTest):
         (before, after), = self.told('--range', '0:1', '--nodata=-1')
         self.assertTrue(20 < before < 40 and 5 < after < 60, self.said)
 
+    def test_of_floats_far_outside_0_to_1_there_is_none(self):
+        """Clipped, nearly all would be 1 in both files."""
+        clean = (1000 * scene(60, 70)).astype(numpy.float32)
+        noisy = (1000 * with_noise(scene(60, 70))).astype(numpy.float32)
+        for output in ('memory', 'file'):
+            tifffile.imwrite(self.noisy, noisy)
+            tifffile.imwrite(self.clean, clean)
+            self.assertEqual(self.told('--output', output), [])
+            self.assertRegex(self.said, r'note: no PSNR: .*--range')
+            told = self.told('--output', output, '--range', '0:1000')
+            self.assert_near(told, tuple(psnr(image / 1000, clean / 1000) for image in (noisy, tifffile.imread(self.out))))
+            self.assertNotIn('no PSNR', self.said)
+        tifffile.imwrite(self.noisy, numpy.stack([noisy / 1000, noisy]), photometric='minisblack')
+        tifffile.imwrite(self.clean, numpy.stack([clean / 1000, clean]), photometric='minisblack')
+        self.assertEqual(self.told(), [])
+        self.assertRegex(self.said, r'note: no PSNR: .*--range')
+
+    def test_of_floats_that_noise_takes_outside_0_to_1(self):
+        clean = 1.7 * (scene(60, 70) - 0.5) + 0.5
+        noisy = (clean + numpy.random.default_rng(1).normal(0, 0.05, clean.shape)).astype(numpy.float32)
+        self.assertTrue(noisy.min() < 0 and noisy.max() > 1)
+        tifffile.imwrite(self.noisy, noisy)
+        tifffile.imwrite(self.clean, clean.astype(numpy.float32))
+        self.assert_near(self.told(), (psnr(noisy, clean), psnr(tifffile.imread(self.out), clean)))
+
     def test_of_a_stack(self):
         clean = scene(4, 60, 70)
         noisy = numpy.round(FULL * with_noise(clean)).astype(numpy.uint16)

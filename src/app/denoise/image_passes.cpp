@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 
 namespace pb::app {
 
@@ -36,6 +37,23 @@ std::string in_one_line(std::string reason) {
     return reason;
 }
 
+/// The reason of a failure without the name of the input, with which the line begins.
+std::string without_name(const std::string& reason, const DenoiseJob& job) {
+    const std::string name = job.input.string() + ": ";
+    const size_t at = reason.find(name);
+    if (at == std::string::npos) return reason;
+    constexpr std::string_view kOf = " of ";  // "page 1 of in.tif: ..."
+    const std::string before = reason.substr(0, at), after = reason.substr(at + name.size());
+    if (before.ends_with(kOf)) return before.substr(0, at - kOf.size()) + ": " + after;
+    return before.empty() || before.ends_with(": ") ? before + after : reason;
+}
+
+/// What there is to say about the comparison with the clean image.
+std::string quality_note(const record::PointTrace& trace, bool is_beyond) {
+    if (!trace.quality || !is_beyond) return measure::clean_image_note(trace);
+    return "no PSNR: it is computed in [0, 1], to which these samples would be clipped; give --range";
+}
+
 /// What to do where an engine ran out of memory; what else did says so itself.
 std::string memory_advice(const record::PointTrace& trace) {
     if (trace.reason.find("engine") == std::string::npos) return "";
@@ -49,10 +67,11 @@ std::string memory_advice(const record::PointTrace& trace) {
 }  // namespace
 
 std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
-                         const std::vector<std::string>& notes) {
+                         const LineNotes& notes) {
     const plan::Point& point = trace.point;
     if (trace.status != record::PointStatus::ok)
-        return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), in_one_line(trace.reason),
+        return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status),
+                           in_one_line(without_name(trace.reason, job)),
                            trace.status == record::PointStatus::oom ? memory_advice(trace) : "");
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
@@ -66,12 +85,12 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
         dtype == Precision::fp32 ? "" : fmt::format(" in {}", name_of(dtype)), samples_text(point),
         plan::halo_text(point), *point.batch, counted(point.num_ranks, "rank"), summary.pipeline_s.value_or(0),
         summary.useful_mpx_per_s.value_or(0));
-    if (trace.quality)
+    if (trace.quality && !notes.is_beyond)
         line +=
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
-    std::vector<std::string> all = notes;
+    std::vector<std::string> all = notes.texts;
     all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, seam_note(trace),
-                           measure::clean_image_note(trace)});
+                           quality_note(trace, notes.is_beyond)});
     for (const std::string& note : all)
         if (!note.empty()) line += "; note: " + note;
     if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;

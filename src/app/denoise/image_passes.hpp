@@ -42,10 +42,16 @@ struct ImagePasses {
     }
 };
 
+/// What a line says beside the figures of its trace.
+struct LineNotes {
+    std::vector<std::string> texts;  // empty ones are left out
+    bool is_beyond = false;          // the samples (RangeFit): no PSNR
+};
+
 /// Returns "in.png -> out.png: 40x36 px (height x width), dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why
-/// there is no output. The non-empty `notes` follow, then those of the point, and one on visible seams.
+/// there is no output. The notes follow, then those of the point, on visible seams and on the clean image.
 [[nodiscard]] std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
-                                       const measure::Summary& summary, const std::vector<std::string>& notes);
+                                       const measure::Summary& summary, const LineNotes& notes);
 
 /// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
 [[nodiscard]] std::string seam_note(const record::PointTrace& trace);

@@ -1,7 +1,6 @@
 #include "app/denoise/images.hpp"
 
 #include "app/denoise/band_output.hpp"
-#include "app/denoise/noise_level.hpp"
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "config/text.hpp"
@@ -107,24 +106,24 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
     trace.reason = reason;
     ImagePasses passes;
     const measure::Summary& summary = passes.add(trace);
-    report_(image.index, line(image.job, trace, summary, ""), passes);
+    report_(image.index, line(image.job, trace, summary, {}), passes);
 }
 
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
-                          const std::string& note) {
+                          const RangeFit& fit) {
     const std::string halo = trace.output_file.empty() ? "" : halo_note(trace.point);  // else the line has no notes
-    return denoise_line(job, trace, summary, {note, sigma_note(trace.point), halo});
+    return denoise_line(job, trace, summary, {{fit.note(), sigma_note(trace.point), halo}, fit.is_beyond()});
 }
 
 void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
     Pass pass = plan_pass(image.job, files, "", settings_.image.range);
     progress_.expect(static_cast<double>(pass.source->extent().pixels()), 1);
-    const auto done = [this, image, note = pass.note](const run::ImageOutcome& outcome) {
+    const auto done = [this, image, fit = pass.range](const run::ImageOutcome& outcome) {
         if (!outcome.user_error.empty() && image.single) throw run::AgreedError(outcome.user_error, ExitCode::usage);
         if (!outcome.user_error.empty()) return fail(image, record::PointStatus::failed, outcome.user_error);
         ImagePasses passes;
         const measure::Summary& summary = passes.add(outcome.trace, outcome.images_in_pass);
-        report_(image.index, line(image.job, outcome.trace, summary, note), passes);
+        report_(image.index, line(image.job, outcome.trace, summary, fit), passes);
     };
     runner_.add({.point = std::move(pass.point),
                  .files = {.image = image.job.output, .compression = compression_},
@@ -150,7 +149,7 @@ void Denoise::run_bands(const Image& image, const run::OpenFiles& files, const s
         const record::PointTrace trace = runner_.run(pass.point, output, pass.source.get());
         complete = complete && !trace.output_file.empty();
         const measure::Summary& summary = passes.add(trace);
-        add_item(lines, line(image.job, trace, summary, pass.note), "\n");
+        add_item(lines, line(image.job, trace, summary, pass.range), "\n");
     }
     progress_.begin(run::Activity::writing);
     run::together(group_.ranks, [&] {
@@ -173,8 +172,8 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
     run::together(group_.ranks, [&] {
         image::check_can_save(files.image->info(), job.output);
         image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
-        if (group_.ranks.is_root()) pass.note = range_note(settings.image, source);
-        sigma = find_sigma(settings.image, source, pass.note);
+        if (group_.ranks.is_root()) pass.range = fit_range(settings.image, source);
+        sigma = find_sigma(settings.image, source, pass.range);
     });
     settings.sigma = group_.ranks.broadcast(sigma);
     run::together(group_.ranks, [&] {
@@ -187,7 +186,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
             throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
         }
         // Where the level has no effect, another note will take the place of this one.
-        if (group_.ranks.is_root() && sigma_ && pass.note.empty() && pass.point.sigma_note.empty())
+        if (group_.ranks.is_root() && sigma_ && !pass.range.is_beyond() && pass.point.sigma_note.empty())
             pass.point.sigma_note = level_note(settings.image, source, sigma);
     });
     return pass;
@@ -212,11 +211,10 @@ std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenFiles& fil
 
 /// Returns the noise level. Only the root estimates it, because other ranks would have to decode the file; they
 /// return 0.
-double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource& source,
-                           const std::string& note) const {
+double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit) const {
     if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range());
     if (image.noise_sigma > 0) return image.noise_sigma;
-    return group_.ranks.is_root() ? std::max(network::kSmallestSigma, estimate_sigma(image, source, note)) : 0;
+    return group_.ranks.is_root() ? std::max(network::kSmallestSigma, estimate_sigma(image, source, fit)) : 0;
 }
 
 /// Why `halo: auto` took this halo; empty where the image before had the same.

@@ -3,6 +3,7 @@
 
 #include "app/denoise/arguments.hpp"
 #include "app/denoise/image_passes.hpp"
+#include "app/denoise/noise_level.hpp"
 #include "app/denoise/progress.hpp"
 #include "comm/communicator.hpp"
 #include "plan/topology.hpp"
@@ -65,7 +66,7 @@ class Denoise {
     struct Pass {
         plan::Point point;
         std::shared_ptr<run::ImageSource> source;
-        std::string note;  // about the range of the samples; on the root only
+        RangeFit range;  // on the root only
     };
 
     void fail(const Image& image, record::PointStatus status, const std::string& reason);
@@ -78,9 +79,9 @@ class Denoise {
     [[nodiscard]] std::shared_ptr<run::ImageSource> open_source(const run::OpenFiles& files,
                                                                 config::ImageSettings& image);
     [[nodiscard]] double find_sigma(const config::ImageSettings& image, run::ImageSource& source,
-                                    const std::string& note) const;
+                                    const RangeFit& fit) const;
     [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
-                                   const measure::Summary& summary, const std::string& note);
+                                   const measure::Summary& summary, const RangeFit& fit);
     [[nodiscard]] std::string halo_note(const plan::Point& point);
     [[nodiscard]] std::string sigma_note(const plan::Point& point) const;
 

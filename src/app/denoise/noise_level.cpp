@@ -66,19 +66,23 @@ image::SampleRange range_of(const PixelView& image) {
 
 }  // namespace
 
-std::string range_note(const config::ImageSettings& image, run::ImageSource& source) {
-    constexpr double kLowest = -1, kHighest = 2;
-    if (!image.range.empty()) return "";
-    if (!is_float(source.file()->info().dtype)) return "";
-    const image::SampleRange range = range_of(source.read_unit(middle_of(source.extent())).view());
-    if (range.low >= kLowest && range.high <= kHighest) return "";
+std::string RangeFit::note() const {
+    if (!is_beyond()) return "";
     return fmt::format(
-        "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", range.low,
-        range.high);
+        "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", samples.low,
+        samples.high);
 }
 
-double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const std::string& note) {
-    if (!note.empty()) throw UsageError(image.path + ": " + note + ", or give --sigma, in [0, 1] all the same");
+RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source) {
+    constexpr double kLowest = -1, kHighest = 2;
+    if (!image.range.empty() || !is_float(source.file()->info().dtype)) return {};
+    const image::SampleRange range = range_of(source.read_unit(middle_of(source.extent())).view());
+    const bool fits = range.low >= kLowest && range.high <= kHighest;
+    return {fits ? RangeFit::Kind::good : RangeFit::Kind::beyond, range};
+}
+
+double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit) {
+    if (fit.is_beyond()) throw UsageError(image.path + ": " + fit.note());
     const Rect centre = middle_of(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
@@ -95,7 +99,7 @@ std::string level_note(const config::ImageSettings& image, run::ImageSource& sou
     constexpr double kSmall = 2.0 / 255;  // hardly visible, whichever it is
     double found = 0;
     try {
-        found = estimate_sigma(image, source, "");
+        found = estimate_sigma(image, source, {});
     } catch (const UsageError&) {
         return "";
     }

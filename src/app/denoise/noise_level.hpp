@@ -5,6 +5,7 @@
 #include "image/sample_map.hpp"
 #include "run/pixels/image_source.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace pb::app {
@@ -28,14 +29,25 @@ struct NoiseLevel {
 /// Returns "range -300:4700".
 [[nodiscard]] std::string range_text(const image::SampleRange& range);
 
-/// Describes the samples in the centre of a float file, at most 2048 pixels a side, when they lie so far outside [0,1]
-/// that noise cannot explain it; otherwise empty.
-[[nodiscard]] std::string range_note(const config::ImageSettings& image, run::ImageSource& source);
+/// How the samples in the centre of a file, at most 2048 pixels a side, lie in the range of their type.
+struct RangeFit {
+    enum class Kind : uint8_t { good, beyond };
+    Kind kind = Kind::good;
+    image::SampleRange samples{};  // the lowest and the highest one
+
+    /// Floats lie so far outside [0,1] that noise cannot explain it. Then no noise level can be estimated, and a PSNR
+    /// would be that of clipped samples.
+    [[nodiscard]] bool is_beyond() const { return kind == Kind::beyond; }
+    /// Says what is wrong, and the way out; empty: nothing.
+    [[nodiscard]] std::string note() const;
+};
+
+/// A range that the user gave fits always.
+[[nodiscard]] RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source);
 
 /// Returns the standard deviation of the noise in the same part of a file, in [0,1]. Throws UsageError with the file's
-/// name when it cannot be estimated, for example when `note`, the range_note() of the file, is not empty.
-[[nodiscard]] double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source,
-                                    const std::string& note);
+/// name when it cannot be estimated, for example when the samples do not fit their range.
+[[nodiscard]] double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit);
 
 /// Says that the noise in the same part of a file seems to be far from `sigma`, in [0,1]; otherwise, and where it
 /// cannot be estimated, empty.

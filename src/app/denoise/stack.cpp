@@ -93,10 +93,10 @@ class Stack {
         };
         naming_page([&] {
             Denoise::Pass pass = plan_pass("");
-            const auto done = [this, note = pass.note](const run::ImageOutcome& outcome) {
+            const auto done = [this, fit = pass.range](const run::ImageOutcome& outcome) {
                 if (!outcome.user_error.empty()) throw run::AgreedError(outcome.user_error, ExitCode::usage);
                 const measure::Summary& summary = passes_.add(outcome.trace, outcome.images_in_pass);
-                if (failure_.empty()) take({outcome.trace, summary, note});
+                if (failure_.empty()) take({outcome.trace, summary, fit});
             };
             denoise_.runner_.add({.point = std::move(pass.point),
                                   .files = files_with(save),
@@ -115,7 +115,7 @@ class Stack {
             naming_page([&] {
                 const Denoise::Pass pass = plan_pass(bands);
                 const record::PointTrace trace = denoise_.runner_.run(pass.point, files_with(save), pass.source.get());
-                take({trace, passes_.add(trace), pass.note});
+                take({trace, passes_.add(trace), pass.range});
             });
             if (!failure_.empty()) return;
         }
@@ -144,10 +144,12 @@ class Stack {
         try {
             step();
         } catch (const run::AgreedError& error) {
-            const std::string text = error.what();
+            std::string text = error.what();
+            const std::string name = image_.job.input.string() + ": ";
             const bool is_named = text.find(page_text()) != std::string::npos;
-            throw run::AgreedError(is_named ? text : page_text() + image_.job.input.string() + ": " + text,
-                                   error.code());
+            if (!is_named && text.find(name) == std::string::npos) text.insert(0, name);
+            if (!is_named) text.insert(text.find(name), page_text());
+            throw run::AgreedError(text, error.code());
         }
     }
 

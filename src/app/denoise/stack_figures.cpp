@@ -43,13 +43,14 @@ std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages) const
     const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
     return denoise_line(
         {pages, names.output}, trace, summary,
-        {range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.halo_note, seams_.line()});
+        {{range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.halo_note, seams_.line()},
+         !range_.pages.empty()});
 }
 
 /// Keeps the range of the first page beside [0, 1] and the largest seams.
 void StackFigures::add_notes(const StackPass& pass, int64_t page) {
-    if (!pass.note.empty()) {
-        if (range_.pages.empty()) range_.text = fmt::format("page {}: {}", page, pass.note);
+    if (pass.range.is_beyond()) {
+        if (range_.pages.empty()) range_.text = fmt::format("page {}: {}", page, pass.range.note());
         range_.pages.insert(page);
     }
     const auto seams = measure::visible_seams(pass.trace);

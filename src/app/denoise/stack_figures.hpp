@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/denoise/image_passes.hpp"
+#include "app/denoise/noise_level.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +16,7 @@ namespace pb::app {
 struct StackPass {
     record::PointTrace trace;
     measure::Summary summary;
-    std::string note;  // about the range of the samples
+    RangeFit range;
 };
 
 /// What is worth a note on some of the pages: the text for one of them, and the numbers of all.
