@@ -389,13 +389,15 @@ class Help(program.ProgramTest):
             self.assertRegex(text, rf'--{option} {re.escape(shape)}[ :](?:(?! --).)*\(default: {default}\)', option)
 
 
-class FloatSamples(program.ProgramTest):
+class Samples(program.ProgramTest):
     GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
 
-    def write_samples(self, name, scale):
-        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (40, 40), }".ljust(117) + '\n'
+    def write_samples(self, name, scale, kind='f'):
+        """The file, and its highest sample."""
+        descr = {'f': '<f4', 'H': '<u2'}[kind]
+        header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (40, 40), }}".ljust(117) + '\n'
         samples = [scale * noise(i % 40, i // 40, 0) for i in range(1600)]
-        file = self.write(name, b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack('<1600f', *samples))
+        file = self.write(name, b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack(f'<1600{kind}', *samples))
         return file, max(samples)
 
     def test_those_far_outside_0_to_1_are_named(self):
@@ -407,6 +409,17 @@ class FloatSamples(program.ProgramTest):
         result = run('denoise', photo, out, *self.GRAY, '--sigma', '0.1')
         for word in ('note: ', *words):
             self.assertIn(word, result.stdout, result.stderr)
+
+    def test_of_16_bits_that_use_a_quarter_of_them_at_most_are_named(self):
+        """A dark photograph is brighter than that somewhere."""
+        for scale, advice in ((1, '--range 0:255'), (16, '--range 0:4095'), (64, '--range 0:16383'), (70, ''), (257, '')):
+            photo, highest = self.write_samples('in.npy', scale, 'H')
+            said = run('denoise', photo, self.folder / 'out.npy', *self.GRAY, '--sigma', '0.1').stdout
+            self.assertEqual(f'samples up to {highest} of 65535: {advice} ' in said, bool(advice), said)
+            self.assertEqual('samples up to' in said, bool(advice), said)
+        photo, _ = self.write_samples('in.npy', 16, 'H')
+        said = run('denoise', photo, self.folder / 'out.npy', *self.GRAY, '--range', '0:4095', '--sigma', '100').stdout
+        self.assertNotIn('samples up to', said)
 
     def test_in_a_folder_their_file_is_named_once(self):
         (self.folder / 'in').mkdir()

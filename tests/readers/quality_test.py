@@ -103,6 +103,23 @@ class Quality(ReadersTest):
         (before, after), = self.told('--range', '0:1', '--nodata=-1')
         self.assertTrue(20 < before < 40 and 5 < after < 60, self.said)
 
+    def test_that_it_fell_is_said(self):
+        clean = scene(60, 70)
+        noisy = numpy.round(4095 * with_noise(clean)).astype(numpy.uint16)
+        tifffile.imwrite(self.noisy, noisy)
+        tifffile.imwrite(self.clean, numpy.round(4095 * clean).astype(numpy.uint16))
+        for network in ((), ('--trained-sigma', '0.1')):
+            (before, after), = self.told(*network)
+            self.assertLess(after, before)
+            self.assertIn(f'denoising made the image worse: PSNR fell from {before:.2f} to {after:.2f} dB; check --', self.said)
+            self.assertEqual('check --sigma' in self.said, bool(network))
+        tifffile.imwrite(self.noisy, numpy.round(FULL * with_noise(clean)).astype(numpy.uint16))
+        tifffile.imwrite(self.clean, numpy.round(FULL * clean).astype(numpy.uint16))
+        said = denoise(self.noisy, self.out, '--clean', self.clean, ranks=1)  # by a trained network
+        before, after = map(float, re.search(r'PSNR (\S+) -> (\S+) dB', said).groups())
+        self.assertGreater(after, before)
+        self.assertNotIn('worse', said)
+
     def test_of_floats_far_outside_0_to_1_there_is_none(self):
         """Clipped, nearly all would be 1 in both files."""
         clean = (1000 * scene(60, 70)).astype(numpy.float32)

@@ -271,6 +271,16 @@ class Stacks(ReadersTest):
         self.assertRegex(refusal, r'page 1 of \S*in\.ome\.tif: samples from')
         self.assertEqual(refusal.count('in.ome.tif'), 1)
 
+    def test_of_16_bits_that_are_little_used_is_noted_where_no_page_is_brighter(self):
+        """A dark frame among others is usual, and so is an empty one."""
+        planes = scene(3, 70, 60)
+        for divisors, is_noted in (((64, 1, 1), False), ((64, 16, 16), True), ((65535, 16, 64), True)):
+            dim = numpy.stack([plane // divisor for plane, divisor in zip(planes, divisors)])
+            tifffile.imwrite(self.file, dim, photometric='minisblack', metadata=None)
+            said = denoise(self.file, self.out, *GRAY, ranks=1)
+            self.assertEqual(f'note: samples up to {dim.max()} of 65535: --range 0:4095' in said, is_noted, said)
+            self.assertEqual(said.count('samples up to'), is_noted, said)
+
     def test_says_how_its_halo_was_chosen_as_an_image_does(self):
         tifffile.imwrite(self.file, scene(2, 200, 300), metadata=None)
         said = subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--sigma', '0.1', '--device', 'cpu', *GRAY],

@@ -48,9 +48,20 @@ std::string without_name(const std::string& reason, const DenoiseJob& job) {
     return before.empty() || before.ends_with(": ") ? before + after : reason;
 }
 
+/// Empty unless the PSNR fell.
+std::string worse_note(const record::Quality& quality, bool uses_sigma) {
+    constexpr double kShownDb = 0.01;
+    if (!(quality.psnr_noisy_db - quality.psnr_denoised_db >= kShownDb)) return "";
+    return fmt::format("denoising made the image worse: PSNR fell from {:.2f} to {:.2f} dB; check {}",
+                       quality.psnr_noisy_db, quality.psnr_denoised_db,
+                       uses_sigma ? "--sigma and --range" : "--range, and the noise that the network was trained for");
+}
+
 /// What there is to say about the comparison with the clean image.
 std::string quality_note(const record::PointTrace& trace, bool is_beyond) {
-    if (!trace.quality || !is_beyond) return measure::clean_image_note(trace);
+    const std::string doubt = measure::clean_image_note(trace);
+    if (!trace.quality || (!is_beyond && !doubt.empty())) return doubt;
+    if (!is_beyond) return worse_note(*trace.quality, trace.point.uses_sigma);
     return "no PSNR: it is computed in [0, 1], to which these samples would be clipped; give --range";
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace pb::app {
@@ -64,10 +65,32 @@ image::SampleRange range_of(const PixelView& image) {
     return range;
 }
 
+constexpr int64_t kFull = 65535;
+constexpr int kMostUsualBits = 14;
+
+int64_t highest_of(int bits) { return (int64_t{1} << bits) - 1; }
+
+RangeFit fit_of_16_bits(const image::SampleRange& unit) {
+    const image::SampleRange samples{std::round(kFull * unit.low), std::round(kFull * unit.high)};
+    const bool is_low = samples.high <= static_cast<double>(highest_of(kMostUsualBits));
+    return {is_low ? RangeFit::Kind::low : RangeFit::Kind::good, samples};
+}
+
+/// Names the range of the fewest bits that cameras have, of those that hold the highest sample. An empty image says
+/// nothing about its range.
+std::string low_note(double highest) {
+    if (highest == 0) return "";
+    int bits = 8;
+    while (highest > static_cast<double>(highest_of(bits)) && bits < kMostUsualBits) bits += 2;
+    return fmt::format("samples up to {:.0f} of {}: --range 0:{} (if they have {} bits) or --range auto maps them",
+                       highest, kFull, highest_of(bits), bits);
+}
+
 }  // namespace
 
 std::string RangeFit::note() const {
-    if (!is_beyond()) return "";
+    if (kind == Kind::low) return low_note(samples.high);
+    if (kind == Kind::good) return "";
     return fmt::format(
         "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", samples.low,
         samples.high);
@@ -75,8 +98,10 @@ std::string RangeFit::note() const {
 
 RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source) {
     constexpr double kLowest = -1, kHighest = 2;
-    if (!image.range.empty() || !is_float(source.file()->info().dtype)) return {};
+    const DType type = source.file()->info().dtype;
+    if (!image.range.empty() || (!is_float(type) && type != DType::u16)) return {};
     const image::SampleRange range = range_of(source.read_unit(middle_of(source.extent())).view());
+    if (type == DType::u16) return fit_of_16_bits(range);
     const bool fits = range.low >= kLowest && range.high <= kHighest;
     return {fits ? RangeFit::Kind::good : RangeFit::Kind::beyond, range};
 }

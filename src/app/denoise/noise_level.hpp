@@ -31,12 +31,13 @@ struct NoiseLevel {
 
 /// How the samples in the centre of a file, at most 2048 pixels a side, lie in the range of their type.
 struct RangeFit {
-    enum class Kind : uint8_t { good, beyond };
+    /// `beyond`: floats lie so far outside [0,1] that noise cannot explain it. `low`: integers use at most a quarter of
+    /// full scale, as those of cameras with 14 bits or fewer do.
+    enum class Kind : uint8_t { good, beyond, low };
     Kind kind = Kind::good;
-    image::SampleRange samples{};  // the lowest and the highest one
+    image::SampleRange samples{};  // the lowest and the highest one, as the file has them
 
-    /// Floats lie so far outside [0,1] that noise cannot explain it. Then no noise level can be estimated, and a PSNR
-    /// would be that of clipped samples.
+    /// Then no noise level can be estimated, and a PSNR would be that of clipped samples.
     [[nodiscard]] bool is_beyond() const { return kind == Kind::beyond; }
     /// Says what is wrong, and the way out; empty: nothing.
     [[nodiscard]] std::string note() const;

@@ -41,18 +41,20 @@ std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages) const
     summary.pipeline_s = seconds_;
     if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
     const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
-    return denoise_line(
-        {pages, names.output}, trace, summary,
-        {{range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.halo_note, seams_.line()},
-         !range_.pages.empty()});
+    return denoise_line({pages, names.output}, trace, summary,
+                        {{beyond_.line(), low_.note(), trace.point.sigma_note, sigma_note(trace.point),
+                          trace.point.halo_note, seams_.line()},
+                         !beyond_.pages.empty()});
 }
 
-/// Keeps the range of the first page beside [0, 1] and the largest seams.
+/// Keeps the range of the first page beside [0, 1], the largest seams, and whether all pages are low.
 void StackFigures::add_notes(const StackPass& pass, int64_t page) {
     if (pass.range.is_beyond()) {
-        if (range_.pages.empty()) range_.text = fmt::format("page {}: {}", page, pass.range.note());
-        range_.pages.insert(page);
+        if (beyond_.pages.empty()) beyond_.text = fmt::format("page {}: {}", page, pass.range.note());
+        beyond_.pages.insert(page);
     }
+    if (pass.range.kind != RangeFit::Kind::low) low_.kind = RangeFit::Kind::good;
+    low_.samples.high = std::max(low_.samples.high, pass.range.samples.high);
     const auto seams = measure::visible_seams(pass.trace);
     if (!seams) return;
     if (seams_.pages.empty() || *seams > largest_seams_) {

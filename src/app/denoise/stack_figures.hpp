@@ -39,8 +39,9 @@ class StackFigures {
     [[nodiscard]] std::string sigma_note(const plan::Point& point) const;
 
     std::optional<StackPass> first_;
-    PageNote range_, seams_;
-    std::vector<std::string> lost_;  // metadata that the output lacks, of any page
+    PageNote beyond_, seams_;
+    RangeFit low_{.kind = RangeFit::Kind::low};  // of all pages; good, when one of them is not low
+    std::vector<std::string> lost_;              // metadata that the output lacks, of any page
     double largest_seams_ = 0;
     double lowest_sigma_ = 1, highest_sigma_ = 0;
     double pixels_ = 0, seconds_ = 0;
