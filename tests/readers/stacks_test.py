@@ -100,7 +100,7 @@ class Stacks(ReadersTest):
             self.assertEqual((after.series[0].axes, after.series[0].shape), ('ZYX', planes.shape))
             self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 1))
 
-    def test_its_quality_is_the_mean_of_its_pages(self):
+    def test_its_quality_is_one_figure(self):
         planes = scene(4, 70, 60)
         tifffile.imwrite(self.file, planes, photometric='minisblack')
         noise = ('--add-noise', '0.1')

@@ -1,13 +1,22 @@
 #include "app/denoise/stack_figures.hpp"
 
+#include "image/quality.hpp"
 #include "measure/study/recommendation.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace pb::app {
+
+namespace {
+
+double mean_squared_error(double psnr_db) { return std::pow(10, -psnr_db / 10); }
+
+}  // namespace
 
 std::string PageNote::line() const {
     if (pages.size() < 2) return text;
@@ -24,17 +33,16 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
     pixels_ += trace.useful_pixels;
     seconds_ += pass.summary.pipeline_s.value_or(0);
     if (!trace.quality) return;
-    psnr_noisy_db_ += trace.quality->psnr_noisy_db;
-    psnr_denoised_db_ += trace.quality->psnr_denoised_db;
-    ++num_qualities_;
+    noisy_error_ += pass.num_compared * mean_squared_error(trace.quality->psnr_noisy_db);
+    denoised_error_ += pass.num_compared * mean_squared_error(trace.quality->psnr_denoised_db);
+    num_compared_ += pass.num_compared;
 }
 
 std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages) const {
     StackPass all = first_.value();
     record::PointTrace& trace = all.trace;
     trace.point.settings.image.bands.clear();
-    trace.quality.reset();
-    if (num_qualities_ > 0) trace.quality = {psnr_noisy_db_ / num_qualities_, psnr_denoised_db_ / num_qualities_};
+    trace.quality = quality();
     trace.lost_metadata = fmt::format("{}", fmt::join(lost_, ", "));
     trace.verification.seam_error.reset();  // the worst of all pages has its note
     measure::Summary summary;
@@ -73,6 +81,14 @@ void StackFigures::add_lost(const std::string& names) {
         if (std::ranges::find(lost_, name) == lost_.end()) lost_.push_back(name);
         begin = end + kSeparator.size();
     }
+}
+
+/// Without SSIM.
+std::optional<record::Quality> StackFigures::quality() const {
+    if (num_compared_ == 0) return std::nullopt;
+    const auto samples = static_cast<int64_t>(num_compared_);
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    return record::Quality{image::psnr_of(noisy_error_, samples), image::psnr_of(denoised_error_, samples), none, none};
 }
 
 std::string StackFigures::sigma_note(const plan::Point& point) const {

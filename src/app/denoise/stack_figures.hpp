@@ -17,6 +17,7 @@ struct StackPass {
     record::PointTrace trace;
     measure::Summary summary;
     RangeFit range;
+    double num_compared = 0;  // samples that the quality is of
 };
 
 /// What is worth a note on some of the pages: the text for one of them, and the numbers of all.
@@ -36,6 +37,7 @@ class StackFigures {
   private:
     void add_notes(const StackPass& pass, int64_t page);
     void add_lost(const std::string& names);
+    [[nodiscard]] std::optional<record::Quality> quality() const;
     [[nodiscard]] std::string sigma_note(const plan::Point& point) const;
 
     std::optional<StackPass> first_;
@@ -45,7 +47,7 @@ class StackFigures {
     double largest_seams_ = 0;
     double lowest_sigma_ = 1, highest_sigma_ = 0;
     double pixels_ = 0, seconds_ = 0;
-    double psnr_noisy_db_ = 0, psnr_denoised_db_ = 0, num_qualities_ = 0;
+    double noisy_error_ = 0, denoised_error_ = 0, num_compared_ = 0;  // squared errors of samples
 };
 
 }  // namespace pb::app
