@@ -389,6 +389,23 @@ class Help(program.ProgramTest):
             self.assertRegex(text, rf'--{option} {re.escape(shape)}[ :](?:(?! --).)*\(default: {default}\)', option)
 
 
+class SigmaWithoutEffect(program.ProgramTest):
+    def test_is_noted_once_where_none_was_given(self):
+        (self.folder / 'in').mkdir()
+        for name in 'abc':
+            self.write(f'in/{name}.png', png(40, 40, value=noise))
+        words = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', '--device', 'cpu', '--halo', '8', '--patch', '32')
+        for sigma, count in (((), 1), (('--sigma', '0.1'), 3)):
+            result = run('denoise', self.folder / 'in', self.folder / 'out', *words, *sigma)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertEqual(result.stdout.count('sigma has no effect'), count, result.stdout)
+        self.assert_single_images_have_it(words)
+
+    def assert_single_images_have_it(self, words):
+        said = run('denoise', self.folder / 'in/a.png', self.folder / 'out.png', *words).stdout
+        self.assertRegex(said, r'sigma has no effect.* \(the image.s noise is about 0\.\d+\)')
+
+
 class Samples(program.ProgramTest):
     GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
 

@@ -111,8 +111,11 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                           const RangeFit& fit) {
-    const std::string halo = trace.output_file.empty() ? "" : halo_note(trace.point);  // else the line has no notes
-    return denoise_line(job, trace, summary, {{fit.note(), sigma_note(trace.point), halo}, fit.is_beyond()});
+    if (trace.output_file.empty()) return denoise_line(job, trace, summary, {});  // it has no notes
+    std::string sigma = sigma_note(trace.point);
+    if (!sigma.empty() && !trace.point.uses_sigma && finds_sigma())
+        sigma += fmt::format(" (the image's noise is about {:.3g})", trace.point.sigma);
+    return denoise_line(job, trace, summary, {{fit.note(), sigma, halo_note(trace.point)}, fit.is_beyond()});
 }
 
 void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
@@ -224,10 +227,12 @@ std::string Denoise::halo_note(const plan::Point& point) {
     return before == halo_said_ ? "" : point.halo_note;
 }
 
-/// Adds the estimated noise to the note when it was not used and the user gave no number.
-std::string Denoise::sigma_note(const plan::Point& point) const {
-    const bool is_found = !point.uses_sigma && !sigma_ && point.settings.image.noise_sigma == 0;
-    return point.sigma_note + (is_found ? fmt::format(" (the image's noise is about {:.3g})", point.sigma) : "");
+/// The point's note on the noise level. That it has no effect is said of the first image alone where the user gave
+/// none.
+std::string Denoise::sigma_note(const plan::Point& point) {
+    if (point.uses_sigma || sigma_) return point.sigma_note;
+    const std::string before = std::exchange(sigma_said_, point.sigma_note);
+    return before == sigma_said_ ? "" : point.sigma_note;
 }
 
 }  // namespace pb::app

@@ -83,7 +83,8 @@ class Denoise {
     [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
                                    const measure::Summary& summary, const RangeFit& fit);
     [[nodiscard]] std::string halo_note(const plan::Point& point);
-    [[nodiscard]] std::string sigma_note(const plan::Point& point) const;
+    [[nodiscard]] std::string sigma_note(const plan::Point& point);
+    [[nodiscard]] bool finds_sigma() const { return !sigma_ && settings_.image.noise_sigma == 0; }
 
     config::PointSettings settings_;
     std::optional<image::Compression> compression_;
@@ -95,7 +96,8 @@ class Denoise {
     run::Runner runner_;
     DenoiseProgress& progress_;
     ImageReport report_;
-    std::string halo_said_;  // of the image that was reported last
+    std::string halo_said_;   // of the image that was reported last
+    std::string sigma_said_;  // that the level has no effect
 };
 
 }  // namespace pb::app

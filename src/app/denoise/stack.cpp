@@ -46,7 +46,8 @@ class Stack {
             files_.require_unchanged();
             if (output_) output_->commit();
         });
-        return ranks_.is_root() ? figures_.line(image_.job, num_pages) : "";
+        if (!ranks_.is_root()) return "";
+        return figures_.line(image_.job, num_pages, denoise_.sigma_note(figures_.first_point()));
     }
 
     [[nodiscard]] const ImagePasses& passes() const { return passes_; }

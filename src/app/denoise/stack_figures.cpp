@@ -38,7 +38,7 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
     num_compared_ += pass.num_compared;
 }
 
-std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages) const {
+std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages, const std::string& sigma_note) const {
     StackPass all = first_.value();
     record::PointTrace& trace = all.trace;
     trace.point.settings.image.bands.clear();
@@ -50,8 +50,7 @@ std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages) const
     if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
     const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
     return denoise_line({pages, names.output}, trace, summary,
-                        {{beyond_.line(), low_.note(), trace.point.sigma_note, sigma_note(trace.point),
-                          trace.point.halo_note, seams_.line()},
+                        {{beyond_.line(), low_.note(), sigma_note, levels_note(), trace.point.halo_note, seams_.line()},
                          !beyond_.pages.empty()});
 }
 
@@ -91,8 +90,8 @@ std::optional<record::Quality> StackFigures::quality() const {
     return record::Quality{image::psnr_of(noisy_error_, samples), image::psnr_of(denoised_error_, samples), none, none};
 }
 
-std::string StackFigures::sigma_note(const plan::Point& point) const {
-    if (!point.uses_sigma || lowest_sigma_ == highest_sigma_) return "";
+std::string StackFigures::levels_note() const {
+    if (!first_point().uses_sigma || lowest_sigma_ == highest_sigma_) return "";
     return fmt::format("sigma is that of the first page, of all pages {:.4g} to {:.4g}", lowest_sigma_, highest_sigma_);
 }
 

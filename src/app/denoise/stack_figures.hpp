@@ -31,14 +31,15 @@ struct PageNote {
 class StackFigures {
   public:
     void add(const StackPass& pass, int64_t page);
-    /// Needs a pass.
-    [[nodiscard]] std::string line(const DenoiseJob& names, int64_t num_pages) const;
+    /// These need a pass. `sigma_note`: that of the first one.
+    [[nodiscard]] const plan::Point& first_point() const { return first_.value().trace.point; }
+    [[nodiscard]] std::string line(const DenoiseJob& names, int64_t num_pages, const std::string& sigma_note) const;
 
   private:
     void add_notes(const StackPass& pass, int64_t page);
     void add_lost(const std::string& names);
     [[nodiscard]] std::optional<record::Quality> quality() const;
-    [[nodiscard]] std::string sigma_note(const plan::Point& point) const;
+    [[nodiscard]] std::string levels_note() const;
 
     std::optional<StackPass> first_;
     PageNote beyond_, seams_;
