@@ -246,6 +246,29 @@ class Stacks(ReadersTest):
                                '--device', 'cpu', *GRAY], capture_output=True, text=True, timeout=200).stdout
         self.assertIn('note: page 1: seams show', said)
 
+    def noise_told(self, *arguments):
+        """The line of a stack whose pages have noise of 0.02, 0.04 and 0.06, by a network that is told the level."""
+        noise = numpy.random.default_rng(3).normal(0, 1, (3, 70, 60)) * numpy.array([0.02, 0.04, 0.06]).reshape(3, 1, 1)
+        tifffile.imwrite(self.file, (4000 * (0.5 + noise)).astype(numpy.uint16), photometric='minisblack', metadata=None)
+        return subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--halo', '8', '--patch', '48', '--batch', '2', '--device', 'cpu', *arguments],
+                              capture_output=True, text=True, timeout=200).stdout
+
+    def test_its_levels_have_the_units_of_its_line(self):
+        level = r'(\d+\.?\d*)'
+        first, share, low, high, least, most = map(float, re.search(
+            rf'sigma {level} in its units \({level} of it\), .*; note: sigma is that of the first page, of all pages {level} to {level} '
+            rf'\({level} to {level} of the range\)', self.noise_told('--range', '0:4000')).groups())
+        self.assertEqual((first, share), (low, least))
+        numpy.testing.assert_allclose((low, high, least, most), (80, 240, 0.02, 0.06), rtol=0.1)
+        said = self.noise_told()
+        self.assertRegex(said, rf'sigma {level}, .*; note: sigma is that of the first page, of all pages {level} to {level}')
+        self.assertNotIn('of the range', said)
+
+    def test_a_level_that_is_not_that_of_the_noise_is_noted_in_its_units(self):
+        said = self.noise_told('--range', '0:4000', '--sigma', '2', '--pages', '2')
+        found, = re.search(r'the noise seems to be about (\d+\.?\d*), not 2, in the samples. units: noise may stay', said).groups()
+        self.assertAlmostEqual(float(found), 240, delta=24)
+
     def test_pages_that_cannot_be_one_stack(self):
         with tifffile.TiffWriter(self.file) as tiff:
             for extent in ((70, 60), (70, 60), (60, 70)):

@@ -2,7 +2,6 @@
 
 #include "app/denoise/noise_level.hpp"
 #include "base/text.hpp"
-#include "config/sample_settings.hpp"
 #include "config/text.hpp"
 #include "measure/study/recommendation.hpp"
 #include "plan/prediction.hpp"
@@ -24,11 +23,9 @@ std::string input_text(const DenoiseJob& job, const plan::Point& point) {
 
 /// Returns range and noise level, each followed by ", ". Names only those that were used.
 std::string samples_text(const plan::Point& point) {
-    const config::RangeChoice choice = config::parse_range(point.settings.image.range);
-    const image::SampleRange range{choice.low, choice.high};
-    const bool has_range = choice.kind == config::RangeChoice::Kind::fixed;
-    if (!point.uses_sigma) return has_range ? range_text(range) + ", " : "";
-    return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
+    const auto range = fixed_range(point.settings.image);
+    if (!point.uses_sigma) return range ? range_text(*range) + ", " : "";
+    return sigma_text(point.sigma, range ? &*range : nullptr) + ", ";
 }
 
 /// Errors of several ranks are several lines.

@@ -1,5 +1,6 @@
 #include "app/denoise/noise_level.hpp"
 
+#include "config/sample_settings.hpp"
 #include "config/text.hpp"
 #include "image/quality.hpp"
 
@@ -35,6 +36,12 @@ double sigma_of(const NoiseLevel& level, const image::SampleRange& range) {
         "range{}",
         level.value, range_text(range), sigma,
         level.value <= 1 ? fmt::format("; a share of it is written as {:g}/1", level.value) : ""));
+}
+
+std::optional<image::SampleRange> fixed_range(const config::ImageSettings& image) {
+    const config::RangeChoice choice = config::parse_range(image.range);
+    if (choice.kind != config::RangeChoice::Kind::fixed) return std::nullopt;
+    return image::SampleRange{choice.low, choice.high};
 }
 
 std::string range_text(const image::SampleRange& range) {
@@ -130,7 +137,11 @@ std::string level_note(const config::ImageSettings& image, run::ImageSource& sou
     }
     const auto [low, high] = std::minmax(found, sigma);
     if (high <= kFar * low || high <= kSmall) return "";
-    return fmt::format("the noise seems to be about {:.2g}, not {:.2g}: {} (--sigma auto estimates it)", found, sigma,
+    const auto range = fixed_range(image);
+    const std::string levels =
+        range ? fmt::format("{:.4g}, not {:.4g}, in the samples' units", found * range->width(), sigma * range->width())
+              : fmt::format("{:.2g}, not {:.2g}", found, sigma);
+    return fmt::format("the noise seems to be about {}: {} (--sigma auto estimates it)", levels,
                        sigma > found ? "details may be smoothed away" : "noise may stay");
 }
 

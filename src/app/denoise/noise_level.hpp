@@ -6,6 +6,7 @@
 #include "run/pixels/image_source.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace pb::app {
@@ -26,6 +27,8 @@ struct NoiseLevel {
 
 /// Returns "range -300:4700, sigma 100 in its units (0.02 of it)"; `range` may be null.
 [[nodiscard]] std::string sigma_text(double sigma, const image::SampleRange* range);
+/// The range that was given, or found (run::range_setting); nothing: that of the type.
+[[nodiscard]] std::optional<image::SampleRange> fixed_range(const config::ImageSettings& image);
 /// Returns "range -300:4700".
 [[nodiscard]] std::string range_text(const image::SampleRange& range);
 
@@ -51,7 +54,7 @@ struct RangeFit {
 [[nodiscard]] double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit);
 
 /// Says that the noise in the same part of a file seems to be far from `sigma`, in [0,1]; otherwise, and where it
-/// cannot be estimated, empty.
+/// cannot be estimated, empty. With a range both are in the samples' units.
 [[nodiscard]] std::string level_note(const config::ImageSettings& image, run::ImageSource& source, double sigma);
 
 }  // namespace pb::app

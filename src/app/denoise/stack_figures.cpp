@@ -30,6 +30,11 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
     add_lost(trace.lost_metadata);
     lowest_sigma_ = std::min(lowest_sigma_, trace.point.sigma);
     highest_sigma_ = std::max(highest_sigma_, trace.point.sigma);
+    if (const auto range = fixed_range(trace.point.settings.image)) {
+        const double level = trace.point.sigma * range->width();
+        lowest_level_ = std::min(lowest_level_, level);
+        highest_level_ = std::max(highest_level_, level);
+    }
     pixels_ += trace.useful_pixels;
     seconds_ += pass.summary.pipeline_s.value_or(0);
     if (!trace.quality) return;
@@ -92,7 +97,11 @@ std::optional<record::Quality> StackFigures::quality() const {
 
 std::string StackFigures::levels_note() const {
     if (!first_point().uses_sigma || lowest_sigma_ == highest_sigma_) return "";
-    return fmt::format("sigma is that of the first page, of all pages {:.4g} to {:.4g}", lowest_sigma_, highest_sigma_);
+    const std::string shares = fmt::format("{:.4g} to {:.4g}", lowest_sigma_, highest_sigma_);
+    return "sigma is that of the first page, of all pages " +
+           (highest_level_ > 0
+                ? fmt::format("{:.4g} to {:.4g} ({} of the range)", lowest_level_, highest_level_, shares)
+                : shares);
 }
 
 }  // namespace pb::app

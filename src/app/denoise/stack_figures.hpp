@@ -5,6 +5,7 @@
 #include "app/denoise/noise_level.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,6 +37,8 @@ class StackFigures {
     [[nodiscard]] std::string line(const DenoiseJob& names, int64_t num_pages, const std::string& sigma_note) const;
 
   private:
+    static constexpr double kEndless = std::numeric_limits<double>::infinity();
+
     void add_notes(const StackPass& pass, int64_t page);
     void add_lost(const std::string& names);
     [[nodiscard]] std::optional<record::Quality> quality() const;
@@ -47,6 +50,7 @@ class StackFigures {
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page
     double largest_seams_ = 0;
     double lowest_sigma_ = 1, highest_sigma_ = 0;
+    double lowest_level_ = kEndless, highest_level_ = 0;  // the same in the samples' units, where they have a range
     double pixels_ = 0, seconds_ = 0;
     double noisy_error_ = 0, denoised_error_ = 0, num_compared_ = 0;  // squared errors of samples
 };
