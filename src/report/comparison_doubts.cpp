@@ -58,36 +58,36 @@ std::optional<double> core_share_of(const Side& side) {
     return shares.empty() ? std::nullopt : std::optional(mean(shares));
 }
 
-void doubt(measure::Comparison& comparison, std::string reason) {
-    comparison.change = measure::Change::unsure;
-    comparison.reason = std::move(reason);
+/// Of a point with a comparison.
+void doubt(PointComparison& point, std::string reason) {
+    point.doubted = true;
+    point.comparison->change = measure::Change::unsure;
+    point.comparison->reason = std::move(reason);
 }
 
 /// One side lacked cores, and by so much that this alone is half of the difference, or more.
-void doubt_cores(const Match& match, measure::Comparison& comparison) {
+void doubt_cores(const Match& match, PointComparison& point) {
     constexpr double kShort = 0.9, kExplained = 0.5;
     const auto before = core_share_of(match.before), after = core_share_of(match.after);
     if (!before || !after || std::min(*before, *after) >= kShort) return;
-    if (std::log(*before / *after) / std::log(comparison.ratio) < kExplained) return;
-    doubt(comparison,
-          fmt::format("a rank had a core for {:.0f} % of the time of its forward calls in OLD, for {:.0f} % in "
-                      "NEW: measure again with cores of its own for each rank",
-                      100 * *before, 100 * *after));
+    if (std::log(*before / *after) / std::log(point.comparison->ratio) < kExplained) return;
+    doubt(point, fmt::format("a rank had a core for {:.0f} % of the time of its forward calls in OLD, for {:.0f} % in "
+                             "NEW: measure again with cores of its own for each rank",
+                             100 * *before, 100 * *after));
 }
 
 /// `point` has a comparison of two sides.
 void doubt_sides(const Match& match, PointComparison& point) {
     const bool differs = point.comparison->change != measure::Change::same;
-    if (differs) doubt_cores(match, *point.comparison);
+    if (differs) doubt_cores(match, point);
     for (const Side* side : {&match.before, &match.after}) {
         if (differs) add_foreign_work(*side, point.remarks);
-        if (differs && is_crowded(*side))
-            doubt(*point.comparison,
-                  fmt::format("others had more than twice the CPU time of the ranks of {}: measure it "
-                              "again on a quiet machine",
-                              side->name));
+        if (is_crowded(*side))
+            doubt(point, fmt::format("others had more than twice the CPU time of the ranks of {}: measure it "
+                                     "again on a quiet machine",
+                                     side->name));
         if (std::ranges::all_of(side->launches, is_invalid))
-            doubt(*point.comparison, fmt::format("figures of {} are INVALID: they are not to be compared", side->name));
+            doubt(point, fmt::format("figures of {} are INVALID: they are not to be compared", side->name));
     }
 }
 

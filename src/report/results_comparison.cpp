@@ -165,6 +165,7 @@ PointComparison compare_point(const Match& match, const ResultsComparison& resul
     if (before.empty()) point.missing = why_missing(&Match::before, &Match::after, match, all);
     if (after.empty()) add_item(point.missing, why_missing(&Match::after, &Match::before, match, all));
     if (!before.empty()) point.lost = after.empty() ? point.missing : newly_broken(match);
+    point.lacks_old_figures = before.empty() && !match.before.launches.empty() && !after.empty();
     if (point.missing.empty()) point.comparison = measure::compare_times(before, after);
     add_left_out(match.before, results.num_old, point.remarks);
     add_left_out(match.after, results.num_new, point.remarks);

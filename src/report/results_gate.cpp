@@ -17,7 +17,7 @@ bool is_slower(const PointComparison& point, double slower) {
 /// decided: they are the same.
 bool is_undecided(const PointComparison& point, double slower) {
     if (is_slower(point, slower)) return false;
-    if (point.invalid) return true;
+    if (point.invalid || point.doubted) return true;
     if (point.comparison->is_identity()) return false;
     const auto& interval = point.comparison->ratio_interval;
     return point.comparison->fewest_launches == 1 || !interval || interval->high >= 1 + slower;
@@ -26,6 +26,7 @@ bool is_undecided(const PointComparison& point, double slower) {
 std::string why_undecided(const PointComparison& point, double slower) {
     if (point.invalid) return "its figures are INVALID, for the reasons above";
     const measure::Comparison& comparison = *point.comparison;
+    if (point.doubted) return comparison.reason;
     if (comparison.fewest_launches == 1)
         return fmt::format("{:+.1f} % by one launch of a side, which may be how launches differ; it needs {} a side",
                            100 * (comparison.ratio - 1), measure::kFewestLaunches);
@@ -51,9 +52,11 @@ void judge_by_launches(ResultsComparison& comparison) {
 
 std::vector<std::string> undecided(const ResultsComparison& comparison, double slower) {
     std::vector<std::string> all;
-    for (const auto& point : comparison.points)
+    for (const auto& point : comparison.points) {
         if (point.comparison && is_undecided(point, slower))
             all.push_back(fmt::format("{}: {}", point.label, why_undecided(point, slower)));
+        if (point.lacks_old_figures) all.push_back(fmt::format("{}: {}", point.label, point.missing));
+    }
     return all;
 }
 

@@ -76,6 +76,11 @@ TEST(ResultsComparison, ACrowdedLaunchShowsNoDifference) {
     counts[Meter::host_cpu_s] = 15;
     EXPECT_EQ(change(), measure::Change::unsure);
     EXPECT_THAT(compared().reason, testing::HasSubstr("of the ranks of OLD"));
+    fast = sample_point(1, 16.01, 1, 100);
+    EXPECT_EQ(change(), measure::Change::unsure) << "the slower version may be the one that was measured alone";
+    EXPECT_THAT(undecided(compare_results({results_of({slow})}, {results_of({fast})}), 0.03),
+                testing::ElementsAre(testing::HasSubstr("others had more than twice the CPU time")));
+    fast = sample_point(1, 8, 1, 100);
     slow.point.device = fast.point.device = DeviceKind::cuda;
     EXPECT_EQ(change(), measure::Change::faster);
 }

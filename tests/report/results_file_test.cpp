@@ -342,5 +342,17 @@ TEST_F(Results, WhatCannotBeReadIsNamed) {
     EXPECT_THROW((void)load_results(testing::TempDir()), UsageError);
 }
 
+TEST(Launches, AreThoseThatAreThereInTheOrderOfTheirNumbers) {
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "results-of-launches";
+    for (const char* name :
+         {"launch-1", "launch-10", "launch-3", "launch-", "launch-x", "launch-04", "launch-0", "more"})
+        std::filesystem::create_directories(folder / name);
+    const auto in = [&](const char* name) { return folder / name / kResultsName; };
+    EXPECT_THAT(launches_in(folder), testing::ElementsAre(in("launch-1"), in("launch-3"), in("launch-10")));
+    EXPECT_EQ(launch_number(launch_folder(folder, 12)), 12);
+    std::filesystem::remove_all(folder);
+    EXPECT_THAT(launches_in(folder), testing::ElementsAre(folder)) << "no folder";
+}
+
 }  // namespace
 }  // namespace pb::report

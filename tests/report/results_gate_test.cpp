@@ -98,6 +98,15 @@ TEST(ResultsGate, PassesWhereALaunchDidNotReachThePoint) {
     EXPECT_THAT(regressions(compare_results(kOld, {launch(8), results_of({})}), 0.03), IsEmpty());
 }
 
+TEST(ResultsGate, DecidesNothingWhereOldHasNoFigures) {
+    for (const auto status : {record::PointStatus::skipped, record::PointStatus::oom}) {
+        const std::vector<ResultsFile> none = {launch_without_figures(status)};
+        EXPECT_THAT(undecided(compare_results(none, kOld), 0.03), ElementsAre(HasSubstr("OLD: ")));
+        EXPECT_THAT(undecided(compare_results(none, none), 0.03), IsEmpty()) << "neither has them";
+    }
+    EXPECT_THAT(undecided(compare_results({results_of({})}, kOld), 0.03), IsEmpty()) << "a new point";
+}
+
 TEST(ResultsGate, DecidesNothingByInvalidFigures) {
     record::PointTrace point = sample_point(1, 8, 1, 100);
     point.shared_device = true;

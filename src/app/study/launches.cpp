@@ -200,9 +200,9 @@ void check_can_launch(const StudyLaunches& options) {
     if (fs::exists(options.folder / report::kResultsName, ignored))
         throw UsageError((options.folder / report::kResultsName).string() +
                          ": results of a study without launches are there; choose another folder with --out");
-    const fs::path more = report::launch_folder(options.folder, options.count + 1);
-    if (options.resumes && fs::exists(more, ignored))
-        throw UsageError(more.string() +
+    const std::vector<fs::path> present = report::launch_folders_in(options.folder);
+    if (options.resumes && !present.empty() && report::launch_number(present.back()) > options.count)
+        throw UsageError(present.back().string() +
                          ": is of an earlier study with more launches, which compare would take for this "
                          "one's; remove it, or choose another folder with --out");
 }

@@ -1,5 +1,6 @@
 #include "report/results/results_file.hpp"
 
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "report/results/json_values.hpp"
 #include "report/results/jsonl_writer.hpp"
@@ -158,11 +159,6 @@ std::filesystem::path results_in(const std::filesystem::path& name) {
 
 constexpr std::string_view kLaunchPrefix = "launch-";
 
-bool is_launch_name(std::string_view name) {
-    return name.starts_with(kLaunchPrefix) && name.size() > kLaunchPrefix.size() &&
-           name.find_first_not_of("0123456789", kLaunchPrefix.size()) == std::string_view::npos;
-}
-
 }  // namespace
 
 ResultsFile load_results(const std::filesystem::path& file) { return Reader(file).read(); }
@@ -171,21 +167,27 @@ std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t
     return folder / fmt::format("{}{}", kLaunchPrefix, launch);
 }
 
+int64_t launch_number(const std::filesystem::path& launch) {
+    const std::string name = launch.filename().string();
+    int64_t number = 0;
+    const bool is_launch = name.starts_with(kLaunchPrefix) && read_number(name.substr(kLaunchPrefix.size()), number) &&
+                           launch == launch_folder(launch.parent_path(), number);
+    return is_launch ? std::max<int64_t>(number, 0) : 0;
+}
+
 std::vector<std::filesystem::path> launch_folders_in(const std::filesystem::path& folder) {
     std::error_code ignored;
     std::vector<std::filesystem::path> launches;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-        if (entry.is_directory(ignored) && is_launch_name(entry.path().filename().string()))
-            launches.push_back(entry.path());
-    std::ranges::sort(launches);
+        if (entry.is_directory(ignored) && launch_number(entry.path()) > 0) launches.push_back(entry.path());
+    std::ranges::sort(launches, {}, launch_number);
     return launches;
 }
 
 std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name) {
     std::error_code ignored;
-    std::vector<std::filesystem::path> launches;
-    for (int64_t i = 1; std::filesystem::is_directory(launch_folder(name, i), ignored); ++i)
-        launches.push_back(launch_folder(name, i) / kResultsName);
+    std::vector<std::filesystem::path> launches = launch_folders_in(name);
+    for (auto& launch : launches) launch /= kResultsName;
     if (launches.empty()) return {results_in(name)};
     if (std::filesystem::exists(results_in(name), ignored))
         throw UsageError(name.string() +

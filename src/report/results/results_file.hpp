@@ -104,7 +104,10 @@ struct ResultsFile {
 /// Returns the folder of the n-th launch, counted from 1.
 [[nodiscard]] std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch);
 
-/// Returns the folders of launches, of any number, that lie in `folder`.
+/// Returns the number of such a folder, or 0 for another name.
+[[nodiscard]] int64_t launch_number(const std::filesystem::path& launch);
+
+/// Returns the folders of launches that lie in `folder`, in the order of their numbers, of which some may be missing.
 [[nodiscard]] std::vector<std::filesystem::path> launch_folders_in(const std::filesystem::path& folder);
 
 }  // namespace pb::report
