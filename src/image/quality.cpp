@@ -94,6 +94,16 @@ double squared_error(const PixelView& image, const PixelView& reference) {
     return sum;
 }
 
+int64_t count_outside(const PixelView& image) {
+    int64_t count = 0;
+    for (int64_t y = 0; y < image.extent.h; ++y) {
+        const float* row = samples_of(image, y);
+        count += std::count_if(row, row + image.extent.w * image.channels,
+                               [](float sample) { return sample < 0 || sample > 1; });
+    }
+    return count;
+}
+
 double psnr_of(double squared_error, int64_t num_samples) {
     if (squared_error == 0) return std::numeric_limits<double>::infinity();
     return -10 * std::log10(squared_error / static_cast<double>(num_samples));

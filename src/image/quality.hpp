@@ -7,6 +7,8 @@ namespace pb::image {
 
 /// Sum of squared differences over all samples, values clipped to [0,1]. Both images are f32 with equal extents.
 [[nodiscard]] double squared_error(const PixelView& image, const PixelView& reference);
+/// Counts the samples of an f32 image that lie outside of [0,1], to which the measures of quality clip.
+[[nodiscard]] int64_t count_outside(const PixelView& image);
 /// Peak signal-to-noise ratio in dB for a sum of squared errors over `num_samples` samples, peak 1.
 [[nodiscard]] double psnr_of(double squared_error, int64_t num_samples);
 

@@ -3,7 +3,9 @@
 #include "image/synthetic.hpp"
 #include "image_support.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace pb::image {
@@ -26,6 +28,14 @@ Pair make_pair(int64_t channels) {
                 pair.reference.as<float>()[i] = static_cast<float>(k + y * x % 17 - 8) / 100.0F;
             }
     return pair;
+}
+
+TEST(Quality, SamplesOutsideOfTheUnitRangeAreCounted) {
+    Image image({2, 3}, 1, DType::f32);
+    const float samples[] = {0, 1, -0.001F, 1.001F, 0.5F, 7};
+    std::copy(std::begin(samples), std::end(samples), image.as<float>());
+    EXPECT_EQ(count_outside(image.view()), 3);
+    EXPECT_EQ(count_outside(image.view().part({0, 0, {2, 2}})), 1) << "row by row";
 }
 
 // Figures of scikit-image 0.26: peak_signal_noise_ratio(data_range=1), structural_similarity(data_range=1,

@@ -1,4 +1,5 @@
 """PSNR against an image without noise (denoise --clean), beside NumPy's of the files."""
+import json
 import re
 import subprocess
 
@@ -102,6 +103,26 @@ class Quality(ReadersTest):
         tifffile.imwrite(self.clean, numpy.stack([clean, scene(40, 40).astype(numpy.float32)]), photometric='minisblack')
         (before, after), = self.told('--range', '0:1', '--nodata=-1')
         self.assertTrue(20 < before < 40 and 5 < after < 60, self.said)
+
+    def qualities_of_study(self):
+        study, results = self.folder / 'study.yaml', self.folder / 'out' / 'results.jsonl'
+        study.write_text(f'image: {{path: {self.noisy}, clean: {self.clean}, noise_sigma: 0}}\nnetwork: dncnn\nweights: seed:1\nsigma: 0.05\n'
+                         'output: [memory, file]\nwarmup: {reps: 0}\nstop: {min_reps: 1, max_reps: 1}\n')
+        run = subprocess.run([PROGRAM, 'run', study, '--out', results.parent], capture_output=True, text=True, timeout=100)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        lines = map(json.loads, results.read_text().splitlines())
+        return [line['quality'] for line in lines if line['type'] == 'point']
+
+    def test_of_samples_that_most_would_be_clipped_there_is_none_in_a_study(self):
+        clean, noisy = scene(40, 40).astype(numpy.float32), with_noise(scene(40, 40)).astype(numpy.float32)
+        for height, has_quality in ((40, False), (19, True)):
+            noisy[:height] += 100
+            clean[:height] += 100
+            tifffile.imwrite(self.noisy, noisy)
+            tifffile.imwrite(self.clean, clean)
+            self.assertEqual([quality is not None for quality in self.qualities_of_study()], 2 * [has_quality])
+            noisy[:height] -= 100
+            clean[:height] -= 100
 
     def test_that_it_fell_is_said(self):
         clean = scene(60, 70)

@@ -49,8 +49,12 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_exact_reference(plan::Point& p
 
 namespace {
 
-/// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images. Call it only on
-/// the root.
+/// Whether a quality can be of `samples` samples, of which `outside` are outside of [0,1] in the noisy image: clipped
+/// to it, most of them would be equal.
+bool is_comparable(double samples, double outside) { return samples > 0 && 2 * outside <= samples; }
+
+/// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images, or most are not
+/// in [0,1]. Call it only on the root.
 std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
     image::Image clean = source.read_clean(whole);
@@ -58,7 +62,8 @@ std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& 
     image::Image noisy = source.read_noisy(whole);
     const int64_t samples =
         whole.extent.pixels() * output.pixels.channels - source.blank_gaps(whole, {&clean, &denoised, &noisy});
-    if (samples == 0) return std::nullopt;
+    if (!is_comparable(static_cast<double>(samples), static_cast<double>(image::count_outside(noisy.view()))))
+        return std::nullopt;
     const auto psnr_to_clean = [&](const image::Image& image) {
         return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
     };
@@ -76,20 +81,21 @@ std::optional<record::Quality> measure_quality_by_windows(const Team& team, cons
     const double none = std::numeric_limits<double>::quiet_NaN();
     if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0)
         return record::Quality{none, none, none, none};
-    double noisy_sum = 0, denoised_sum = 0, gaps = 0;
+    double noisy_sum = 0, denoised_sum = 0, gaps = 0, outside = 0;
     together(team.ranks, [&] {
         for (const int64_t index : indices_of(share.windows_done())) {
             const Rect part = share.work().tile(index).core;
             image::Image clean = source.read_clean(part), noisy = source.read_noisy(part);
             image::Image denoised = share.cores().read(part);
             gaps += static_cast<double>(source.blank_gaps(part, {&clean, &noisy, &denoised}));
+            outside += static_cast<double>(image::count_outside(noisy.view()));
             noisy_sum += image::squared_error(noisy.view(), clean.view());
             denoised_sum += image::squared_error(denoised.view(), clean.view());
         }
     });
     const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(team.ranks.sum(gaps));
     const double noisy = team.ranks.sum(noisy_sum), denoised = team.ranks.sum(denoised_sum);
-    if (samples == 0) return std::nullopt;
+    if (!is_comparable(static_cast<double>(samples), team.ranks.sum(outside))) return std::nullopt;
     return record::Quality{image::psnr_of(noisy, samples), image::psnr_of(denoised, samples), none, none};
 }
 
