@@ -35,10 +35,10 @@ class Matching {
                              " more often than this study has it: take the line that repeats it out, or choose another "
                              "folder with --out");
         if (unknown_ > 0)
-            throw UsageError(
-                fmt::format("{} holds {} finished points that this study does not have ({}, ...); --resume goes on "
-                            "with the same study: choose another folder with --out",
-                            former_.file.string(), unknown_, first_unknown_));
+            throw UsageError(fmt::format(
+                "{} holds {} finished points that this study does not have ({}{}, ...); --resume goes on "
+                "with the same study: choose another folder with --out",
+                former_.file.string(), unknown_, first_unknown_->summary.label, nearest_to(*first_unknown_)));
         return std::move(resumption_);
     }
 
@@ -74,7 +74,21 @@ class Matching {
         if (is_known)
             repeated_ = recorded.summary.label;
         else if (unknown_++ == 0)
-            first_unknown_ = recorded.summary.label;
+            first_unknown_ = &recorded;
+    }
+
+    /// Says in what the point of the study that is most like a recorded one differs from it.
+    [[nodiscard]] std::string nearest_to(const RecordedPoint& recorded) const {
+        std::vector<SettingDifference> fewest;
+        for (size_t i = 0; i < keys_.size(); ++i) {
+            if (resumption_.finished[i]) continue;
+            auto all = differences(work_texts(recorded.trace.point), work_texts(plan_.points[i]));
+            if (fewest.empty() || all.size() < fewest.size()) fewest = std::move(all);
+        }
+        std::string text;
+        for (const auto& [key, before, now] : fewest)
+            text += fmt::format("{}{} = {}, now {}", text.empty() ? ": " : "; ", key, before, now);
+        return text;
     }
 
     /// Returns the recorded line. If the study has grown since, the line gets the point's new index.
@@ -101,7 +115,8 @@ class Matching {
     Resumption resumption_;
     int64_t session_ = 0;
     int64_t unknown_ = 0;
-    std::string first_unknown_, repeated_;
+    const RecordedPoint* first_unknown_ = nullptr;
+    std::string repeated_;
 };
 
 }  // namespace

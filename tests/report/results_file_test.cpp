@@ -295,7 +295,8 @@ TEST_F(Results, HostileLinesAreRefusedNotMet) {
     EXPECT_THAT(refusal(study + std::string(10, '\0') + "\n"), HasSubstr(":2: "));
     EXPECT_THAT(refusal(study + study), HasSubstr(":2: "));
     EXPECT_THAT(refusal("{\"type\":\"end\"}\n"), HasSubstr(":1: "));
-    EXPECT_THAT(refusal("{\"type\":\"study\",\"schema_version\":\"2.0\"}\n"), HasSubstr("schema 2.0"));
+    EXPECT_THAT(refusal("{\"type\":\"study\",\"schema_version\":\"2.0\"}\n"),
+                AllOf(HasSubstr(":1: schema 2.0"), Not(HasSubstr("damaged"))));
     EXPECT_THAT(refusal(""), HasSubstr(file_.string()));
     EXPECT_THAT(refusal("hello"), HasSubstr(file_.string()));
 }

@@ -95,7 +95,9 @@ TEST(Resumption, AStudyThatGrewGivesItsPointsNewNumbers) {
 
 TEST(Resumption, APointThatThePlanDoesNotKnowIsRefused) {
     const plan::Plan plan = plan_of({planned(0, 1)});
-    EXPECT_THROW((void)make_resumption(former({recorded(planned(0, 2), record::PointStatus::ok)}), plan), UsageError);
+    EXPECT_THAT(
+        usage_error([&] { (void)make_resumption(former({recorded(planned(0, 2), record::PointStatus::ok)}), plan); }),
+        HasSubstr("does not have (label: batch = 2, now 1, ...)"));
     EXPECT_NO_THROW((void)make_resumption(former({recorded(planned(0, 2), record::PointStatus::failed)}), plan));
 }
 

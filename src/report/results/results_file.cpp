@@ -130,8 +130,10 @@ class Reader {
         const std::string version = field["schema_version"].text();
         const std::string known = kResultsSchemaVersion;
         if (version.substr(0, version.find('.')) != known.substr(0, known.find('.')))
-            field.fail("schema " + version.substr(0, 20) + "; this patchbench reads " + known +
-                       ": read it with the patchbench that wrote it");
+            throw UsageError(
+                fmt::format("{}: schema {}; this patchbench reads {}: read it with the patchbench that "
+                            "wrote it",
+                            place_, version.substr(0, 20), known));
         if (const auto name = field["config"].find("name")) results_.name = name->text();
         results_.sessions.push_back({environment_from(field["environment"]), text});
     }
