@@ -1,7 +1,6 @@
 // Decides whether the figures of a point may be compared, and gives the reasons if not.
 #include "base/statistics.hpp"
 #include "measure/trace_figures.hpp"
-#include "plan/plan.hpp"
 
 #include <fmt/format.h>
 
@@ -226,13 +225,10 @@ void take_notes(const record::PointTrace& trace, Summary& summary) {
 std::string clean_image_note(const record::PointTrace& trace) {
     constexpr double kLeastDb = 15;  // noise of a standard deviation of 0.18 that was not removed
     const config::PointSettings& settings = trace.point.settings;
-    const bool is_added = !settings.image.path.empty() && settings.image.noise_sigma > 0;
-    if (plan::is_simulated(trace.point) || settings.output == config::OutputKind::checksum) return "";
-    if (!trace.quality && !settings.image.clean.empty())
+    if (settings.image.clean.empty() || settings.output == config::OutputKind::checksum) return "";
+    if (!trace.quality)
         return "no PSNR: no sample has data in the image and in the clean one (image.clean), or most of the image are "
                "outside of [0, 1] (image.range)";
-    if (!trace.quality && is_added) return "no PSNR: most samples of the image are outside of [0, 1] (image.range)";
-    if (!trace.quality || settings.image.clean.empty()) return "";
     if (trace.quality->psnr_denoised_db >= kLeastDb || std::isnan(trace.quality->psnr_denoised_db)) return "";
     return "a PSNR below 15 dB: the clean image (image.clean) seems to be another one, to be shifted or turned, or to "
            "have other units (image.range)";

@@ -121,6 +121,10 @@ class Quality(ReadersTest):
             tifffile.imwrite(self.noisy, noisy)
             tifffile.imwrite(self.clean, clean)
             self.assertEqual([quality is not None for quality in self.qualities_of_study()], 2 * [has_quality])
+            study = self.folder / 'study.yaml'
+            study.write_text(study.read_text().replace(f'clean: {self.clean}, noise_sigma: 0', 'noise_sigma: 0.1'))
+            said = subprocess.run([PROGRAM, 'run', study, '--out', self.folder / 'added'], capture_output=True, text=True, timeout=100)
+            self.assertEqual('no PSNR: no sample has data, or most are outside' in said.stdout, not has_quality, said.stdout)
             noisy[:height] -= 100
             clean[:height] -= 100
 

@@ -57,9 +57,10 @@ std::string worse_note(const record::Quality& quality, bool uses_sigma) {
 /// What there is to say about the comparison with the clean image.
 std::string quality_note(const record::PointTrace& trace, bool is_beyond) {
     const std::string doubt = measure::clean_image_note(trace);
-    if (!trace.quality && doubt.empty()) return "";  // there is no clean image
+    const bool has_clean = trace.quality || !doubt.empty() || trace.point.settings.image.noise_sigma > 0;
+    if (!has_clean) return "";
     if (is_beyond) return "no PSNR: it is computed in [0, 1], to which these samples would be clipped; give --range";
-    return doubt.empty() ? worse_note(*trace.quality, trace.point.uses_sigma) : doubt;
+    return trace.quality && doubt.empty() ? worse_note(*trace.quality, trace.point.uses_sigma) : doubt;
 }
 
 /// What to do where an engine ran out of memory; what else did says so itself.

@@ -140,6 +140,8 @@ void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& so
         together(team.ranks, [&] {
             if (team.is_root()) trace.quality = measure_quality(share.output(), source);
         });
+    if (!trace.quality && trace.point.settings.image.clean.empty() && team.is_root())
+        trace.point.notes.emplace_back("no PSNR: no sample has data, or most are outside of [0, 1] (image.range)");
 }
 
 /// Saves pictures for the first point of each network. A failure adds a note and does not fail the point.
