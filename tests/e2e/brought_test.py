@@ -323,7 +323,7 @@ class BroughtTest(program.ProgramTest):
         result = program.run('denoise', image, out, '--network', model, '--trust-model', '--device', 'cpu', '--sigma', '0.1',
                              timeout=300)
         self.assertNotEqual(result.returncode, 0, result.stdout)
-        self.assertIn('in.png: changed while it was read; run again', result.stdout + result.stderr)
+        self.assertIn('in.png: failed: changed while it was read; run again', result.stdout + result.stderr)
         self.assertFalse(out.exists())
 
     def test_an_image_that_is_written_to_while_the_output_is_verified_is_not_saved(self):
@@ -337,7 +337,7 @@ class BroughtTest(program.ProgramTest):
             result = program.run('denoise', image, out, '--network', model, '--trust-model', '--device', 'cpu', '--sigma', '0.1',
                                  '--patch', '32', '--halo', '6', '--verify', '1', timeout=300)
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
-            self.assertEqual('in.png: changed while it was read; run again' in result.stdout + result.stderr, code == 1,
+            self.assertEqual('in.png: failed: changed while it was read; run again' in result.stdout + result.stderr, code == 1,
                              result.stdout + result.stderr)
             self.assertEqual(out.exists(), code == 0)
             out.unlink(missing_ok=True)
