@@ -94,12 +94,14 @@ double squared_error(const PixelView& image, const PixelView& reference) {
     return sum;
 }
 
-int64_t count_outside(const PixelView& image) {
+int64_t count_far_outside(const PixelView& image, const PixelView& reference) {
+    check_pair(image, reference);
+    const auto is_far = [](float sample) { return sample < kFarBelow || sample > kFarAbove; };
     int64_t count = 0;
     for (int64_t y = 0; y < image.extent.h; ++y) {
-        const float* row = samples_of(image, y);
-        count += std::count_if(row, row + image.extent.w * image.channels,
-                               [](float sample) { return sample < 0 || sample > 1; });
+        const float* a = samples_of(image, y);
+        const float* b = samples_of(reference, y);
+        for (int64_t i = 0; i < image.extent.w * image.channels; ++i) count += is_far(a[i]) && is_far(b[i]) ? 1 : 0;
     }
     return count;
 }

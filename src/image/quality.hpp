@@ -7,8 +7,10 @@ namespace pb::image {
 
 /// Sum of squared differences over all samples, values clipped to [0,1]. Both images are f32 with equal extents.
 [[nodiscard]] double squared_error(const PixelView& image, const PixelView& reference);
-/// Counts the samples of an f32 image that lie outside of [0,1], to which the measures of quality clip.
-[[nodiscard]] int64_t count_outside(const PixelView& image);
+/// Samples beyond these are too far outside of [0,1] for noise to have taken them there.
+inline constexpr double kFarBelow = -1, kFarAbove = 2;
+/// Counts the samples that are far outside of [0,1] in both f32 images, of equal extents: clipped, they tell nothing.
+[[nodiscard]] int64_t count_far_outside(const PixelView& image, const PixelView& reference);
 /// Peak signal-to-noise ratio in dB for a sum of squared errors over `num_samples` samples, peak 1.
 [[nodiscard]] double psnr_of(double squared_error, int64_t num_samples);
 

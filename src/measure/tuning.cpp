@@ -110,6 +110,7 @@ void take_result(TuningTrial& trial, int64_t edge, const record::PointTrace& tra
     const Summary summary = summarise(trace);
     trial.edge = edge;
     trial.peak_mib = summary.allocated_peak_mib;
+    trial.psnr_loss_db.reset();
     if (summary.psnr_denoised_db) trial.psnr_loss_db = reference_psnr_db - *summary.psnr_denoised_db;
     if (summary.pipeline_s && record::computed_pixels(trace) > 0)
         trial.job_s = *summary.pipeline_s * trial.candidate.computed_pixels / record::computed_pixels(trace);

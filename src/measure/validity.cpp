@@ -227,8 +227,8 @@ std::string clean_image_note(const record::PointTrace& trace) {
     const config::PointSettings& settings = trace.point.settings;
     if (settings.image.clean.empty() || settings.output == config::OutputKind::checksum) return "";
     if (!trace.quality)
-        return "no PSNR: no sample has data in the image and in the clean one (image.clean), or most of the image are "
-               "outside of [0, 1] (image.range)";
+        return "no PSNR: no sample has data in the image and in the clean one (image.clean), or most "
+               "samples of the image are far outside of [0, 1] (image.range)";
     if (trace.quality->psnr_denoised_db >= kLeastDb || std::isnan(trace.quality->psnr_denoised_db)) return "";
     return "a PSNR below 15 dB: the clean image (image.clean) seems to be another one, to be shifted or turned, or to "
            "have other units (image.range)";

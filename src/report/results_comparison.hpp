@@ -19,7 +19,7 @@ struct PointComparison {
     std::string lost;                               // which figures of OLD NEW has no more, and why; "": none
     bool invalid = false;                           // some figures may not be compared: `remarks` give the reasons
     std::vector<std::string> remarks;               // INVALID figures, other weights, another protocol, ...
-    bool doubted = false;                           // the times say nothing: `comparison` has the reason
+    bool doubted = false;                           // other work may explain the times: `comparison` says how
     bool lacks_old_figures = false;                 // NEW has figures; the point is in OLD, too, but without any
 };
 
@@ -56,8 +56,8 @@ void judge_by_launches(ResultsComparison& comparison);
 [[nodiscard]] std::vector<std::string> regressions(const ResultsComparison& comparison, double slower);
 
 /// Describes each point whose launches show neither that it is slower by `slower` nor that it is not, one launch of a
-/// side among them, or whose figures are INVALID, or that OLD could not measure. Adds the number of launches on each
-/// side that would decide it.
+/// side among them, or whose figures are INVALID or doubted, or that OLD could not measure. Adds the number of launches
+/// on each side that would decide it.
 [[nodiscard]] std::vector<std::string> undecided(const ResultsComparison& comparison, double slower);
 
 }  // namespace pb::report

@@ -79,14 +79,15 @@ class Matching {
 
     /// Says in what the point of the study that is most like a recorded one differs from it.
     [[nodiscard]] std::string nearest_to(const RecordedPoint& recorded) const {
-        std::vector<SettingDifference> fewest;
+        std::optional<std::vector<SettingDifference>> fewest;
         for (size_t i = 0; i < keys_.size(); ++i) {
             if (resumption_.finished[i]) continue;
             auto all = differences(work_texts(recorded.trace.point), work_texts(plan_.points[i]));
-            if (fewest.empty() || all.size() < fewest.size()) fewest = std::move(all);
+            if (!fewest || all.size() < fewest->size()) fewest = std::move(all);
         }
-        std::string text;
-        for (const auto& [key, before, now] : fewest)
+        if (!fewest) return "";
+        std::string text;  // empty where another device or another image makes the difference
+        for (const auto& [key, before, now] : *fewest)
             text += fmt::format("{}{} = {}, now {}", text.empty() ? ": " : "; ", key, before, now);
         return text;
     }

@@ -4,8 +4,8 @@
 #include "image_support.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 namespace pb::image {
@@ -30,12 +30,19 @@ Pair make_pair(int64_t channels) {
     return pair;
 }
 
-TEST(Quality, SamplesOutsideOfTheUnitRangeAreCounted) {
+Image image_of(const std::array<float, 6>& samples) {
     Image image({2, 3}, 1, DType::f32);
-    const float samples[] = {0, 1, -0.001F, 1.001F, 0.5F, 7};
-    std::copy(std::begin(samples), std::end(samples), image.as<float>());
-    EXPECT_EQ(count_outside(image.view()), 3);
-    EXPECT_EQ(count_outside(image.view().part({0, 0, {2, 2}})), 1) << "row by row";
+    std::ranges::copy(samples, image.as<float>());
+    return image;
+}
+
+TEST(Quality, SamplesFarOutsideInBothImagesAreCounted) {
+    const Image image = image_of({-1, 2, -1.001F, 2.001F, 0.5F, 7}), other = image_of({9, 9, 9, 9, 9, 0});
+    EXPECT_EQ(count_far_outside(image.view(), image.view()), 3);
+    EXPECT_EQ(count_far_outside(image.view(), other.view()), 2);
+    EXPECT_EQ(count_far_outside(other.view(), image.view()), 2);
+    const Rect left{0, 0, {2, 2}};
+    EXPECT_EQ(count_far_outside(image.view().part(left), image.view().part(left)), 1) << "row by row";
 }
 
 // Figures of scikit-image 0.26: peak_signal_noise_ratio(data_range=1), structural_similarity(data_range=1,

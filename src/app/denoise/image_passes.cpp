@@ -60,7 +60,9 @@ std::string quality_note(const record::PointTrace& trace, bool is_beyond) {
     const bool has_clean = trace.quality || !doubt.empty() || trace.point.settings.image.noise_sigma > 0;
     if (!has_clean) return "";
     if (is_beyond) return "no PSNR: it is computed in [0, 1], to which these samples would be clipped; give --range";
-    return trace.quality && doubt.empty() ? worse_note(*trace.quality, trace.point.uses_sigma) : doubt;
+    if (!doubt.empty()) return doubt;
+    return trace.quality ? worse_note(*trace.quality, trace.point.uses_sigma)
+                         : "no PSNR: no sample has data, or most are far outside of [0, 1] (--range)";
 }
 
 /// What to do where an engine ran out of memory; what else did says so itself.

@@ -104,12 +104,14 @@ std::string RangeFit::note() const {
 }
 
 RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source) {
-    constexpr double kLowest = -1, kHighest = 2;
     const DType type = source.file()->info().dtype;
     if (!image.range.empty() || (!is_float(type) && type != DType::u16)) return {};
-    const image::SampleRange range = range_of(source.read_unit(middle_of(source.extent())).view());
+    const Rect centre = middle_of(source.extent());
+    image::Image unit = source.read_unit(centre);
+    if (type == DType::u16) source.blank_gaps(centre, {&unit});
+    const image::SampleRange range = range_of(unit.view());
     if (type == DType::u16) return fit_of_16_bits(range);
-    const bool fits = range.low >= kLowest && range.high <= kHighest;
+    const bool fits = range.low >= image::kFarBelow && range.high <= image::kFarAbove;
     return {fits ? RangeFit::Kind::good : RangeFit::Kind::beyond, range};
 }
 

@@ -46,7 +46,7 @@ struct RangeFit {
     [[nodiscard]] std::string note() const;
 };
 
-/// A range that the user gave fits always.
+/// A range that the user gave always fits.
 [[nodiscard]] RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source);
 
 /// Returns the standard deviation of the noise in the same part of a file, in [0,1]. Throws UsageError with the file's

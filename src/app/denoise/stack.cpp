@@ -159,8 +159,9 @@ class Stack {
             std::string text = error.what();
             const std::string name = image_.job.input.string() + ": ";
             const bool is_named = text.find(page_text()) != std::string::npos;
-            if (!is_named && text.find(name) == std::string::npos) text.insert(0, name);
-            if (!is_named) text.insert(text.find(name), page_text());
+            const size_t after = text.find(": " + name);  // behind the names of ranks
+            if (!is_named && !text.starts_with(name) && after == std::string::npos) text.insert(0, name);
+            if (!is_named) text.insert(text.starts_with(name) ? 0 : after + 2, page_text());
             throw run::AgreedError(text, error.code());
         }
     }

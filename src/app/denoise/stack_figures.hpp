@@ -46,7 +46,7 @@ class StackFigures {
 
     std::optional<StackPass> first_;
     PageNote beyond_, seams_;
-    RangeFit low_{.kind = RangeFit::Kind::low};  // of all pages; good, when one of them is not low
+    RangeFit low_{RangeFit::Kind::low, {0, 0}};  // of all pages; good, when one of them is not low
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page
     double largest_seams_ = 0;
     double lowest_sigma_ = 1, highest_sigma_ = 0;

@@ -26,11 +26,12 @@ namespace pb::image {
 /// Whether an ICC profile describes gray. WebP has colours only, and cannot hold such a profile.
 [[nodiscard]] bool is_gray_profile(const std::vector<std::byte>& profile);
 
-/// Bytes of a colour profile, an EXIF block and a packet of XMP that a JPEG holds. A marker has 65533 bytes, less those
-/// of "Exif\0\0" and the like. A profile may take 255 markers.
-inline constexpr size_t kMostProfileInJpeg = size_t{255} * (65533 - 14);
-inline constexpr size_t kMostExifInJpeg = 65533 - 6;
-inline constexpr size_t kMostXmpInJpeg = 65533 - 29;
+/// Bytes of a colour profile, an EXIF block and a packet of XMP that a JPEG holds. A marker also holds
+/// "Exif\0\0" and the like. A profile may take 255 markers.
+inline constexpr size_t kJpegMarkerBytes = 65533;
+inline constexpr size_t kMostProfileInJpeg = 255 * (kJpegMarkerBytes - 14);
+inline constexpr size_t kMostExifInJpeg = kJpegMarkerBytes - 6;
+inline constexpr size_t kMostXmpInJpeg = kJpegMarkerBytes - 29;
 
 /// The same of a PNG. Readers refuse a file with longer chunks: libpng those of more than 8,000,000 bytes unless it is
 /// told otherwise, OpenCV also with their length, type and checksum. Compression may make a profile a little longer.

@@ -13,8 +13,8 @@
 namespace pb::image {
 namespace {
 
-constexpr size_t kMarkerBytes = 65533;
-static_assert(kMostExifInJpeg + kExifMark.size() == kMarkerBytes && kMostXmpInJpeg + kXmpMark.size() == kMarkerBytes);
+static_assert(kMostExifInJpeg + kExifMark.size() == kJpegMarkerBytes);
+static_assert(kMostXmpInJpeg + kXmpMark.size() == kJpegMarkerBytes);
 
 class JpegWriter {
   public:

@@ -51,8 +51,12 @@ constexpr size_t bytes_of_type(uint64_t type) { return type == 4 ? 4 : type == 1
 
 using Names = std::vector<std::string>;
 
+/// A file may have any number of names.
 void add_once(std::string name, Names& names) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    constexpr size_t kMost = 100;
+    if (names.size() > kMost) return;
+    if (std::ranges::find(names, name) != names.end()) return;
+    names.push_back(names.size() < kMost ? std::move(name) : "and others");
 }
 
 Names names_of(const std::vector<TiffTag>& tags) {

@@ -49,12 +49,12 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_exact_reference(plan::Point& p
 
 namespace {
 
-/// Whether a quality can be of `samples` samples, of which `outside` are outside of [0,1] in the noisy image: clipped
-/// to it, most of them would be equal.
+/// Whether a quality can be of `samples` samples, of which `outside` are far outside of [0,1]: clipped to it, they
+/// would be equal.
 bool is_comparable(double samples, double outside) { return samples > 0 && 2 * outside <= samples; }
 
-/// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images, or most are not
-/// in [0,1]. Call it only on the root.
+/// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images, or most are far
+/// outside of [0,1]. Call it only on the root.
 std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
     image::Image clean = source.read_clean(whole);
@@ -62,7 +62,8 @@ std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& 
     image::Image noisy = source.read_noisy(whole);
     const int64_t samples =
         whole.extent.pixels() * output.pixels.channels - source.blank_gaps(whole, {&clean, &denoised, &noisy});
-    if (!is_comparable(static_cast<double>(samples), static_cast<double>(image::count_outside(noisy.view()))))
+    if (!is_comparable(static_cast<double>(samples),
+                       static_cast<double>(image::count_far_outside(noisy.view(), clean.view()))))
         return std::nullopt;
     const auto psnr_to_clean = [&](const image::Image& image) {
         return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
@@ -88,7 +89,7 @@ std::optional<record::Quality> measure_quality_by_windows(const Team& team, cons
             image::Image clean = source.read_clean(part), noisy = source.read_noisy(part);
             image::Image denoised = share.cores().read(part);
             gaps += static_cast<double>(source.blank_gaps(part, {&clean, &noisy, &denoised}));
-            outside += static_cast<double>(image::count_outside(noisy.view()));
+            outside += static_cast<double>(image::count_far_outside(noisy.view(), clean.view()));
             noisy_sum += image::squared_error(noisy.view(), clean.view());
             denoised_sum += image::squared_error(denoised.view(), clean.view());
         }
@@ -102,7 +103,9 @@ std::optional<record::Quality> measure_quality_by_windows(const Team& team, cons
 /// Notes the input's metadata that the output does not hold. `streamed`: all ranks wrote the output. The text is
 /// written both into the notes and into the field that `denoise` prints.
 void note_lost_metadata(ImageSource& source, const PointFiles& files, bool streamed, record::PointTrace& trace) {
-    const bool placed = streamed || files.compression.value_or(image::Compression::none) != image::Compression::none;
+    const bool in_tiles = files.compression.value_or(image::Compression::none) != image::Compression::none &&
+                          (source.file() == nullptr || source.file()->num_pages() == 1);  // a stack has strips
+    const bool placed = streamed || in_tiles;
     for (const std::string& each :
          image::lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
         add_item(trace.lost_metadata, each);
@@ -141,7 +144,7 @@ void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& so
             if (team.is_root()) trace.quality = measure_quality(share.output(), source);
         });
     if (!trace.quality && trace.point.settings.image.clean.empty() && team.is_root())
-        trace.point.notes.emplace_back("no PSNR: no sample has data, or most are outside of [0, 1] (image.range)");
+        trace.point.notes.emplace_back("no PSNR: no sample has data, or most are far outside of [0, 1] (image.range)");
 }
 
 /// Saves pictures for the first point of each network. A failure adds a note and does not fail the point.

@@ -93,13 +93,14 @@ int64_t search_halo(const plan::Point& point, ReferencePath& reference, double c
 }
 
 bool is_worth_a_halo_search(const plan::Point& point, int64_t exact_halo) {
-    const auto probes = static_cast<double>(halo_probes(point).size());
-    const auto area = [](int64_t halo) {
-        const auto edge = static_cast<double>(kProbeEdge + 2 * halo);
-        return edge * edge;
+    const std::vector<Rect> probes = halo_probes(point);
+    const auto area = [&](int64_t halo) {
+        int64_t pixels = 0;
+        for (const Rect& probe : probes) pixels += (probe.extent.h + 2 * halo) * (probe.extent.w + 2 * halo);
+        return static_cast<double>(pixels);
     };
     const auto num_steps = static_cast<double>(exact_halo) / static_cast<double>(point.facts().alignment);
-    const double cost = probes * (area(exact_halo) + std::log2(num_steps + 1) * area(exact_halo / 2));
+    const double cost = area(exact_halo) + std::log2(num_steps + 1) * area(exact_halo / 2);
     return cost <= kSearchShare * static_cast<double>(point.source.extent.pixels());
 }
 

@@ -17,8 +17,8 @@ inline constexpr int64_t kProbeEdge = 64;
 inline constexpr uint64_t kProbeSeed = 20;
 
 /// Returns up to `count` different squares of kProbeEdge pixels, rounded up to the alignment (smaller at the border),
-/// aligned, each centred on a corner where patches meet. Where the image is one patch high or wide, they are centred on the middle of a seam. A
-/// single patch has no probes.
+/// aligned, each centred on a corner where patches meet. Where the image is one patch high or wide, they are centred on
+/// the middle of a seam. A single patch has no probes.
 [[nodiscard]] std::vector<Rect> seam_probes(const plan::TileGrid& grid, int64_t count);
 
 /// Returns up to `count` different indices in `range`, chosen by a seed, ascending.
