@@ -370,5 +370,13 @@ TEST(ImageFile, ResolutionsThatAFormatCannotHoldAreNamedNotWrapped) {
         }
 }
 
+TEST(Metadata, NamesOfWhatIsLostHaveALimit) {
+    ImageMetadata metadata;
+    for (int i = 0; i < 1000; ++i) name_lost("chunk " + std::to_string(i % 500), metadata);
+    ASSERT_EQ(metadata.not_kept.size(), 101U);
+    EXPECT_EQ(metadata.not_kept.front(), "chunk 0");
+    EXPECT_EQ(metadata.not_kept.back(), "and others");
+}
+
 }  // namespace
 }  // namespace pb::image
