@@ -56,7 +56,7 @@ std::string worse_note(const record::Quality& quality, bool uses_sigma) {
 
 /// What there is to say about the comparison with the clean image.
 std::string quality_note(const record::PointTrace& trace, bool is_beyond) {
-    const std::string doubt = measure::clean_image_note(trace);
+    std::string doubt = measure::clean_image_note(trace);
     const bool has_clean = trace.quality || !doubt.empty() || trace.point.settings.image.noise_sigma > 0;
     if (!has_clean) return "";
     if (is_beyond) return "no PSNR: it is computed in [0, 1], to which these samples would be clipped; give --range";
