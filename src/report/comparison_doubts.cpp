@@ -58,7 +58,7 @@ std::optional<double> core_share_of(const Side& side) {
     return shares.empty() ? std::nullopt : std::optional(mean(shares));
 }
 
-/// Of a point with a comparison.
+/// The point must have a comparison.
 void doubt(PointComparison& point, std::string reason) {
     point.doubted = true;
     point.comparison->change = measure::Change::unsure;
