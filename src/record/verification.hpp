@@ -93,6 +93,7 @@ struct Quality {
     double psnr_denoised_db = 0;
     double ssim_noisy = 0;
     double ssim_denoised = 0;
+    double samples = 0;  // that were compared: those with data in both images; 0 where one is not finite
 };
 
 template <class V, Like<Quality> Q>
@@ -101,6 +102,7 @@ void fields(V& v, Q& quality) {
     v("psnr_denoised_db", decibels(quality.psnr_denoised_db));
     v("ssim_noisy", quality.ssim_noisy);
     v("ssim_denoised", quality.ssim_denoised);
+    v("samples", amount(quality.samples), "that were compared: those with data in both images");
 }
 
 }  // namespace pb::record

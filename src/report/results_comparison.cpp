@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "report/comparison_doubts.hpp"
 #include "report/environment_differences.hpp"
+#include "report/point_identities.hpp"
 #include "report/results/setting_texts.hpp"
 #include "report/tables/tables.hpp"
 
@@ -15,7 +16,7 @@ namespace pb::report {
 
 namespace {
 
-/// A point's key, and its number among the points of its file with this key.
+/// What a point measures, and its number among the points of its file that measure the same.
 using Identity = std::pair<std::string, int>;
 
 std::string state_of(const RecordedPoint& point) {
@@ -26,12 +27,14 @@ std::string state_of(const RecordedPoint& point) {
 
 class Matches {
   public:
+    explicit Matches(PointIdentities identities) : identities_(std::move(identities)) {}
+
     void add(const ResultsFile& file, Side Match::*side) {
         const auto labels = unique_labels(file.summaries());
         std::map<std::string, int> seen;
         for (size_t i = 0; i < file.points.size(); ++i) {
-            const std::string key = plan::key_of(file.points[i].trace.point);
-            const Identity identity{key, seen[key]++};
+            const std::string same = identities_.of(file.points[i].trace.point);
+            const Identity identity{same, seen[same]++};
             const auto [place, is_new] = places_.try_emplace(identity, all_.size());
             if (is_new) all_.push_back({labels[i]});
             (all_[place->second].*side).launches.push_back(&file.points[i]);
@@ -41,6 +44,7 @@ class Matches {
     [[nodiscard]] const std::vector<Match>& all() const { return all_; }
 
   private:
+    PointIdentities identities_;
     std::map<Identity, size_t> places_;
     std::vector<Match> all_;
 };
@@ -235,7 +239,10 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
     ResultsComparison comparison;
     comparison.num_old = old_files.size();
     comparison.num_new = new_files.size();
-    Matches matches;
+    PointIdentities identities;
+    for (const auto* files : {&old_files, &new_files})
+        for (const auto& file : *files) identities.add(file.planned_points());
+    Matches matches(std::move(identities));
     const auto add = [&](const std::vector<ResultsFile>& files, Side Match::*side) {
         for (const auto& file : files) {
             matches.add(file, side);

@@ -32,8 +32,8 @@ struct ResultsComparison {
     [[nodiscard]] int64_t count(measure::Change change) const;
 };
 
-/// Matches points by what they measure (key_of) and, where a file holds equal points, by their order. Throws UsageError
-/// when a side has no file.
+/// Matches points by what they measure (PointIdentities) and, where a file holds equal points, by their order. Throws
+/// UsageError when a side has no file.
 [[nodiscard]] ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
                                                 const std::vector<ResultsFile>& new_files);
 

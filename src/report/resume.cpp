@@ -1,5 +1,6 @@
 #include "report/resume.hpp"
 
+#include "report/point_identities.hpp"
 #include "report/results/json_values.hpp"
 #include "report/results/setting_texts.hpp"
 
@@ -23,11 +24,16 @@ class Matching {
   public:
     Matching(const ResultsFile& former, const plan::Plan& plan) : former_(former), plan_(plan) {
         resumption_.finished.assign(plan.points.size(), false);
-        for (const auto& point : plan.points) keys_.push_back(plan::key_of(point));
+        std::vector<const plan::Point*> all;
+        for (const auto& point : plan.points) all.push_back(&point);
+        identities_.add(all);
+        identities_.add(former.planned_points());
+        for (const auto* point : all) keys_.push_back(identities_.of(*point));
     }
 
     Resumption run() {
         resumption_.lines.push_back(former_.sessions.front().json);
+        note_study_changes();
         for (const auto& point : former_.points)
             if (is_finished(point.summary)) keep(point);
         if (!repeated_.empty())
@@ -43,10 +49,10 @@ class Matching {
     }
 
   private:
-    /// Returns the plan's point for a recorded one: the point of the same index, otherwise the first free one with this
-    /// key.
+    /// Returns the plan's point for a recorded one: the point of the same index, otherwise the first free one that
+    /// measures the same.
     [[nodiscard]] std::optional<size_t> find(const RecordedPoint& recorded) const {
-        const std::string key = plan::key_of(recorded.trace.point);
+        const std::string key = identities_.of(recorded.trace.point);
         const auto is_free = [&](size_t i) { return keys_[i] == key && !resumption_.finished[i]; };
         const auto same = static_cast<size_t>(recorded.summary.index);
         if (same < keys_.size() && is_free(same)) return same;
@@ -65,12 +71,12 @@ class Matching {
         }
         const plan::Point& planned = plan_.points[*index];
         resumption_.lines.push_back(line_at(recorded, planned.index));
-        resumption_.kept.push_back(recorded);
+        resumption_.kept.push_back({&recorded, &planned});
         note_changes(recorded, planned);
     }
 
     void note_unplaced(const RecordedPoint& recorded) {
-        const bool is_known = std::ranges::find(keys_, plan::key_of(recorded.trace.point)) != keys_.end();
+        const bool is_known = std::ranges::find(keys_, identities_.of(recorded.trace.point)) != keys_.end();
         if (is_known)
             repeated_ = recorded.summary.label;
         else if (unknown_++ == 0)
@@ -100,6 +106,17 @@ class Matching {
         return line_of(line);
     }
 
+    /// Notes the settings of the study on which figures depend. Others have no effect on points that are finished.
+    void note_study_changes() {
+        const record::Json before = record::Json::parse(former_.sessions.front().json).value("config", record::Json{});
+        const record::Json now = settings_json(plan_.study);
+        for (const std::string key : {"devices.sharing", "metrics.reduction", "exchange"}) {
+            const record::Json was = setting_in(before, key), is = setting_in(now, key);
+            if (!was.is_null() && was != is)
+                resumption_.changes.push_back(fmt::format("{}: {} -> {}", key, was.dump(), is.dump()));
+        }
+    }
+
     void note_changes(const RecordedPoint& recorded, const plan::Point& planned) {
         const auto texts_of = [](const plan::Point& point) {
             SettingTexts texts = protocol_texts(point);
@@ -112,7 +129,8 @@ class Matching {
 
     const ResultsFile& former_;
     const plan::Plan& plan_;
-    std::vector<std::string> keys_;
+    PointIdentities identities_;
+    std::vector<std::string> keys_;  // of the plan's points
     Resumption resumption_;
     int64_t session_ = 0;
     int64_t unknown_ = 0;

@@ -10,18 +10,25 @@
 
 namespace pb::report {
 
+/// A finished point and that of the plan for which it stands. Both belong to the arguments of make_resumption.
+struct KeptPoint {
+    const RecordedPoint* recorded = nullptr;
+    const plan::Point* planned = nullptr;
+};
+
 struct Resumption {
-    std::vector<bool> finished;       // for each point of the plan
-    std::vector<RecordedPoint> kept;  // the finished points, in the order of the file
+    std::vector<bool> finished;   // for each point of the plan
+    std::vector<KeptPoint> kept;  // in the order of the file
     /// Lines of the file to continue: the study's line, the sessions that finished points, and these points with the
     /// plan's index.
     std::vector<std::string> lines;
-    /// Protocol settings that have changed since: "stop.min_reps of dncnn-p256: 3 -> 10".
+    /// Settings that have changed since and figures depend on: "stop.min_reps of dncnn-p256: 3 -> 10", "exchange: mpi
+    /// -> nccl".
     std::vector<std::string> changes;
 };
 
-/// Matches points by key and order: equal points of a plan have the same key, and each recorded one stands for one of
-/// them. Throws UsageError when the file holds finished points that the plan does not have.
+/// Matches points by what they measure (PointIdentities) and by order: of equal points, each recorded one stands for
+/// one of the plan. Throws UsageError when the file holds finished points that the plan does not have.
 [[nodiscard]] Resumption make_resumption(const ResultsFile& former, const plan::Plan& plan);
 
 }  // namespace pb::report

@@ -208,6 +208,7 @@ class Changed(ResumeTest):
         self.undisturbed()
         self.assert_refused(self.go('--resume', ranks=2), 2, 'ranks: 1 -> 2')
         self.assert_refused(self.go('--resume', '--set', 'stop.min_reps=9'), 2, 'stop.min_reps of', '2 -> 9')
+        self.assert_refused(self.go('--resume', '--set', 'metrics.reduction=mpi'), 2, 'metrics.reduction: "auto" -> "mpi"')
 
     def test_an_image_of_other_contents_is_a_change(self):
         image = self.write('a.png', program.png(48, 40))
@@ -216,6 +217,23 @@ class Changed(ResumeTest):
         self.assertEqual(self.go(study=study).returncode, 5)
         image.write_bytes(program.png(48, 40, value=lambda x, y, c: (x + y) % 256))
         self.assert_refused(self.go('--resume', study=study), 2, str(image))
+
+    def test_a_study_may_be_moved_with_its_image(self):
+        image = program.png(64, 64)
+        study = STUDY.replace('image: {height: 64, width: 64}', 'image.path: photo.png')
+        for place in ('here', 'there'):
+            (self.folder / place).mkdir()
+            (self.folder / place / 'photo.png').write_bytes(image)
+            self.write(f'{place}/night.yaml', study)
+        self.assertEqual(self.go(study=self.folder / 'here/night.yaml').returncode, 5)
+        before = self.what_was_measured()
+        shutil.rmtree(self.folder / 'here')
+        moved = self.go('--resume', study=self.folder / 'there/night.yaml')
+        self.assertEqual(moved.returncode, 5, moved.stderr)
+        self.assertIn('7 of 7 points are finished', moved.stderr)
+        self.assertEqual(self.what_was_measured(), before)
+        (self.folder / 'there/photo.png').write_bytes(program.png(64, 64, value=lambda x, y, c: (x + y) % 256))
+        self.assert_refused(self.go('--resume', study=self.folder / 'there/night.yaml'), 2, 'there/photo.png are other ones')
 
     def test_weights_of_other_contents_are_a_change(self):
         shipped = (program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors').read_bytes()

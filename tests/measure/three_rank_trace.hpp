@@ -95,8 +95,8 @@ inline record::PointTrace three_rank_trace() {
     trace.verification.fp64_error = 7.5e-7;
     trace.verification.seam_error = 2.5e-7;
     trace.verification.seam_map = {{{8, 16, {4, 10}}, 8, {1e-8, 2.5e-7}}};
-    trace.quality =
-        record::Quality{.psnr_noisy_db = 20.1, .psnr_denoised_db = 31.25, .ssim_noisy = 0.4, .ssim_denoised = 0.9};
+    trace.quality = record::Quality{
+        .psnr_noisy_db = 20.1, .psnr_denoised_db = 31.25, .ssim_noisy = 0.4, .ssim_denoised = 0.9, .samples = 3072};
     trace.preview = record::Preview{{372, 497, {256, 256}}, "previews/4-noisy.png", "previews/4-denoised.png", ""};
     trace.weights_source = "models/dncnn.safetensors";
     trace.useful_pixels = 1.25e6;

@@ -207,7 +207,7 @@ void verify(record::PointTrace& trace) {
         verification.seam_error = *trace.point.halo >= trace.point.facts().exact_halo ? 0 : 0.08;
         verification.seam_map = seam_map(trace.point.settings.patch, *verification.seam_error);
     }
-    trace.quality = record::Quality{20.1, 31.25 - 20 * *verification.window_error, 0.4, 0.9};
+    trace.quality = record::Quality{20.1, 31.25 - 20 * *verification.window_error, 0.4, 0.9, 3.0e6};
 }
 
 record::PointTrace trace_of(const plan::Point& point, double slowness) {

@@ -35,6 +35,29 @@ TEST(ResultsComparison, AnEngineDiffersOnlyWhereBothFilesSayWhichItIs) {
                                                                    "tensors of the network differs: 1234 -> 5678"));
 }
 
+record::PointTrace point_of(const char* image, int64_t index) {
+    record::PointTrace trace = sample_point(1, 8, index, 100);
+    trace.point.settings.image.path = image;
+    return trace;
+}
+
+TEST(ResultsComparison, AFileCountsByItsName) {
+    const auto count = [](const char* before, const char* after) {
+        return compare_results({results_of({point_of(before, 1)})}, {results_of({point_of(after, 1)})}).points.size();
+    };
+    EXPECT_EQ(count("day-1/photo.png", "/archive/photo.png"), 1U);
+    EXPECT_EQ(count("day-1/photo.png", "day-1/other.png"), 2U);
+}
+
+TEST(ResultsComparison, OfFilesOfOneNameInAStudyTheFoldersCount) {
+    const auto whole = results_of({point_of("day-1/photo.png", 1), point_of("day-2/photo.png", 2)});
+    const auto part = results_of({point_of("day-2/photo.png", 2)});
+    const auto compared = compare_results({whole}, {part});
+    ASSERT_EQ(compared.points.size(), 2U);
+    EXPECT_FALSE(compared.points[0].missing.empty());
+    EXPECT_TRUE(compared.points[1].missing.empty());
+}
+
 TEST(ResultsComparison, OtherWeightsAndImagesAreNamed) {
     record::PointTrace before = sample_point(1, 8, 1, 100), after = sample_point(1, 9, 1, 100);
     before.weights_sha256 = after.image_sha256 = "1234";

@@ -43,10 +43,12 @@ RecordedPoint recorded(const plan::Point& point, record::PointStatus status, int
     return recorded;
 }
 
+constexpr const char* kStudyLine = R"({"config":{}})";
+
 ResultsFile former(std::vector<RecordedPoint> points) {
     ResultsFile file;
     file.file = "results.jsonl";
-    file.sessions = {{{}, "study"}, {{}, "first resume"}, {{}, "second resume"}};
+    file.sessions = {{{}, kStudyLine}, {{}, "first resume"}, {{}, "second resume"}};
     file.points = std::move(points);
     return file;
 }
@@ -61,8 +63,8 @@ TEST(Resumption, FinishedPointsAreKeptAndOthersRunAgain) {
                                                     recorded(plan.points[5], record::PointStatus::index_limit)}),
                                             plan);
     EXPECT_THAT(resumption.finished, ElementsAre(true, false, true, false, false, true));
-    EXPECT_THAT(resumption.lines, ElementsAre("study", R"({"type":"point","index":0})", R"({"type":"point","index":2})",
-                                              R"({"type":"point","index":5})"));
+    EXPECT_THAT(resumption.lines, ElementsAre(kStudyLine, R"({"type":"point","index":0})",
+                                              R"({"type":"point","index":2})", R"({"type":"point","index":5})"));
 }
 
 TEST(Resumption, APointWhoseOutputWasWrongRunsAgain) {
@@ -90,7 +92,7 @@ TEST(Resumption, AStudyThatGrewGivesItsPointsNewNumbers) {
     const plan::Plan plan = plan_of({planned(0, 7), planned(1, 1)});
     const auto resumption = make_resumption(former({recorded(planned(0, 1), record::PointStatus::ok)}), plan);
     EXPECT_THAT(resumption.finished, ElementsAre(false, true));
-    EXPECT_THAT(resumption.lines, ElementsAre("study", R"({"type":"point","index":1})"));
+    EXPECT_THAT(resumption.lines, ElementsAre(kStudyLine, R"({"type":"point","index":1})"));
 }
 
 TEST(Resumption, APointThatThePlanDoesNotKnowIsRefused) {
@@ -114,7 +116,7 @@ TEST(Resumption, SessionsWithoutAFinishedPointAreForgotten) {
     const auto resumption = make_resumption(former({recorded(plan.points[1], record::PointStatus::failed, 1),
                                                     recorded(plan.points[0], record::PointStatus::ok, 2)}),
                                             plan);
-    EXPECT_THAT(resumption.lines, ElementsAre("study", "second resume", R"({"type":"point","index":0})"));
+    EXPECT_THAT(resumption.lines, ElementsAre(kStudyLine, "second resume", R"({"type":"point","index":0})"));
 }
 
 TEST(Resumption, AnotherProtocolIsNamed) {
@@ -125,6 +127,45 @@ TEST(Resumption, AnotherProtocolIsNamed) {
     ASSERT_EQ(resumption.changes.size(), 1u);
     EXPECT_THAT(resumption.changes[0], HasSubstr("stop.min_reps of label: "));
     EXPECT_TRUE(resumption.finished[0]) << "it changes no pixel and is no part of the key";
+}
+
+TEST(Resumption, AnotherExchangeIsNamed) {
+    plan::Plan plan = plan_of({planned(0, 1)});
+    ResultsFile file = former({recorded(plan.points[0], record::PointStatus::ok)});
+    file.sessions[0].json = R"({"config":{"exchange":"mpi"}})";
+    plan.study.exchange = ExchangeKind::mpi;
+    EXPECT_THAT(make_resumption(file, plan).changes, testing::IsEmpty());
+    plan.study.exchange = ExchangeKind::nccl;
+    EXPECT_THAT(make_resumption(file, plan).changes, ElementsAre(R"(exchange: "mpi" -> "nccl")"));
+}
+
+TEST(Resumption, APointIsKnownWhereItsFilesWereMoved) {
+    plan::Plan plan = plan_of({planned(0, 1)});
+    plan.points[0].settings.image.path = "studies/photo.png";
+    const auto file = former({recorded(plan.points[0], record::PointStatus::ok)});
+    plan.points[0].settings.image.path = "/archive/photo.png";
+    const auto moved = make_resumption(file, plan);
+    EXPECT_TRUE(moved.finished[0]);
+    ASSERT_EQ(moved.kept.size(), 1U);
+    EXPECT_EQ(moved.kept.at(0).planned->settings.image.path, "/archive/photo.png");
+    plan.points[0].settings.image.path = "studies/other.png";
+    EXPECT_THAT(usage_error([&] { (void)make_resumption(file, plan); }), HasSubstr("image.path"));
+}
+
+TEST(Resumption, FilesOfOneNameInTwoFoldersAreNotTheSame) {
+    plan::Plan plan = plan_of({planned(0, 1), planned(1, 1)});
+    plan.points[0].settings.image.path = "day-1/photo.png";
+    plan.points[1].settings.image.path = "day-2/photo.png";
+    const auto second = make_resumption(former({recorded(plan.points[1], record::PointStatus::ok)}), plan);
+    EXPECT_THAT(second.finished, ElementsAre(false, true));
+}
+
+TEST(Resumption, ARepeatedPointIsKnownWhereItsFilesWereMoved) {
+    plan::Plan plan = plan_of({planned(0, 1), planned(1, 1)});
+    for (auto& point : plan.points) point.settings.image.path = "photo.png";
+    const auto file = former({recorded(plan.points[0], record::PointStatus::ok)});
+    for (auto& point : plan.points) point.settings.image.path = "/archive/photo.png";
+    EXPECT_THAT(make_resumption(file, plan).finished, ElementsAre(true, false));
 }
 
 TEST(Resumption, AnotherCardOfTheNetworkIsNamed) {

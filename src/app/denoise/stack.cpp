@@ -94,10 +94,10 @@ class Stack {
         };
         naming_page([&] {
             Denoise::Pass pass = plan_pass("");
-            const auto done = [this, fit = pass.range, source = pass.source](const run::ImageOutcome& outcome) {
+            const auto done = [this, fit = pass.range](const run::ImageOutcome& outcome) {
                 if (!outcome.user_error.empty()) throw run::AgreedError(outcome.user_error, ExitCode::usage);
                 const measure::Summary& summary = passes_.add(outcome.trace, outcome.images_in_pass);
-                if (failure_.empty()) take({outcome.trace, summary, fit, count_compared(outcome.trace, *source)});
+                if (failure_.empty()) take({outcome.trace, summary, fit});
             };
             denoise_.runner_.add({.point = std::move(pass.point),
                                   .files = files_with(save),
@@ -116,24 +116,13 @@ class Stack {
             naming_page([&] {
                 const Denoise::Pass pass = plan_pass(bands);
                 const record::PointTrace trace = denoise_.runner_.run(pass.point, files_with(save), pass.source.get());
-                take({trace, passes_.add(trace), pass.range, count_compared(trace, *pass.source)});
+                take({trace, passes_.add(trace), pass.range});
             });
             if (!failure_.empty()) return;
         }
         run::together(ranks_, [&] {
             if (joined) joined->give([&](const image::ImageToSave& page) { output_.value().add(page); });
         });
-    }
-
-    /// Returns, on the root, of how many samples of the current page the quality is. Collective.
-    [[nodiscard]] double count_compared(const record::PointTrace& trace, run::ImageSource& source) const {
-        double samples = 0;
-        run::together(ranks_, [&] {
-            if (!ranks_.is_root() || !trace.quality) return;
-            const Rect whole{0, 0, source.extent()};
-            samples = static_cast<double>(whole.extent.pixels() * source.channels() - source.blank_gaps(whole, {}));
-        });
-        return samples;
     }
 
     /// Takes the figures of a pass over the current page, or the line that says why it failed.

@@ -38,9 +38,10 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
     pixels_ += trace.useful_pixels;
     seconds_ += pass.summary.pipeline_s.value_or(0);
     if (!trace.quality) return;
-    noisy_error_ += pass.num_compared * mean_squared_error(trace.quality->psnr_noisy_db);
-    denoised_error_ += pass.num_compared * mean_squared_error(trace.quality->psnr_denoised_db);
-    num_compared_ += pass.num_compared;
+    const record::Quality& quality = *trace.quality;
+    noisy_error_ += quality.samples * mean_squared_error(quality.psnr_noisy_db);
+    denoised_error_ += quality.samples * mean_squared_error(quality.psnr_denoised_db);
+    num_compared_ += quality.samples;
 }
 
 std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages, const std::string& sigma_note) const {
@@ -92,7 +93,8 @@ std::optional<record::Quality> StackFigures::quality() const {
     if (num_compared_ == 0) return std::nullopt;
     const auto samples = static_cast<int64_t>(num_compared_);
     const double none = std::numeric_limits<double>::quiet_NaN();
-    return record::Quality{image::psnr_of(noisy_error_, samples), image::psnr_of(denoised_error_, samples), none, none};
+    return record::Quality{image::psnr_of(noisy_error_, samples), image::psnr_of(denoised_error_, samples), none, none,
+                           num_compared_};
 }
 
 std::string StackFigures::levels_note() const {

@@ -18,7 +18,6 @@ struct StackPass {
     record::PointTrace trace;
     measure::Summary summary;
     RangeFit range;
-    double num_compared = 0;  // samples that the quality is of
 };
 
 /// What is worth a note on some of the pages: the text for one of them, and the numbers of all.

@@ -53,7 +53,7 @@ std::optional<report::ResultsFile> load_former(const fs::path& file) {
 }
 
 /// Lists images and weights of finished points whose contents have changed since.
-std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>& kept) {
+std::vector<std::string> changed_inputs(const std::vector<report::KeptPoint>& kept) {
     std::map<std::string, std::string> files, weights, changes;
     const auto compare = [&](const std::string& path, const std::string& recorded) {
         if (path.empty() || recorded.empty()) return;
@@ -61,9 +61,9 @@ std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>
         if (digest.empty()) digest = sha256_of_file(path);
         if (digest != recorded) changes[path] = "the contents of " + path + " are other ones";
     };
-    for (const auto& recorded : kept) {
-        const record::PointTrace& trace = recorded.trace;
-        const auto& settings = trace.point.settings;
+    for (const auto& [recorded, planned] : kept) {
+        const record::PointTrace& trace = recorded->trace;
+        const auto& settings = planned->settings;  // its files may have been moved since
         compare(settings.image.path, trace.image_sha256);
         compare(settings.image.clean, trace.clean_sha256);
         compare(settings.engine.file, trace.engine_sha256);
@@ -187,7 +187,7 @@ void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& pl
     changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
     check_changes(changes, file_, options_.force);
     for (const bool finished : resumption.finished) to_do_ += finished ? '0' : '1';
-    for (const report::RecordedPoint& recorded : resumption.kept) keep_files_of(recorded.trace);
+    for (const auto& kept : resumption.kept) keep_files_of(kept.recorded->trace);
     print_timed(fmt::format("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size()));
     resumption.lines.push_back(report::resume_line(environment));
     results_.emplace(file_, resumption.lines);

@@ -14,9 +14,9 @@ namespace pb::report {
 namespace {
 
 /// Turns "image.noise_sigma" into the JSON pointer /image/noise_sigma.
-record::Json::json_pointer place_of(const config::FieldName& field) {
+record::Json::json_pointer place_of(std::string_view key) {
     std::string path = "/";
-    path += field.key;
+    path += key;
     std::ranges::replace(path, '.', '/');
     return record::Json::json_pointer(path);
 }
@@ -56,7 +56,7 @@ record::Json summary_json(const measure::Summary& summary) {
 record::Json settings_json(const config::PointSettings& settings) {
     record::Json all;
     config::point_fields(settings, [&](const config::FieldName& field, const auto& value) {
-        all[place_of(field)] = setting_value(value);
+        all[place_of(field.key)] = setting_value(value);
     });
     return all;
 }
@@ -64,9 +64,14 @@ record::Json settings_json(const config::PointSettings& settings) {
 record::Json settings_json(const config::StudySettings& settings) {
     record::Json all;
     config::study_fields(settings, [&](const config::FieldName& field, const auto& value) {
-        all[place_of(field)] = setting_value(value);
+        all[place_of(field.key)] = setting_value(value);
     });
     return all;
+}
+
+record::Json setting_in(const record::Json& settings, std::string_view key) {
+    const auto place = place_of(key);
+    return settings.contains(place) ? settings[place] : record::Json{};
 }
 
 record::Json json_of(const record::PointTrace& trace, const measure::Summary& summary) {

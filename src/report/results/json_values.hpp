@@ -11,11 +11,14 @@
 #include "report/results/results_file.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace pb::report {
 
 [[nodiscard]] record::Json settings_json(const config::PointSettings& settings);
 [[nodiscard]] record::Json settings_json(const config::StudySettings& settings);
+/// Returns the setting of a dotted key, "metrics.reduction", in such settings; null: there is none.
+[[nodiscard]] record::Json setting_in(const record::Json& settings, std::string_view key);
 
 /// Returns the line of a point.
 [[nodiscard]] record::Json json_of(const record::PointTrace& trace, const measure::Summary& summary);

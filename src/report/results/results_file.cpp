@@ -209,6 +209,13 @@ std::vector<const RecordedPoint*> ResultsFile::in_order() const {
     return all;
 }
 
+std::vector<const plan::Point*> ResultsFile::planned_points() const {
+    std::vector<const plan::Point*> all;
+    all.reserve(points.size());
+    for (const auto& point : points) all.push_back(&point.trace.point);
+    return all;
+}
+
 measure::StudyPoints ResultsFile::study_points() const {
     measure::StudyPoints all;
     all.reserve(points.size());

@@ -72,7 +72,7 @@ std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& 
     const double none = std::numeric_limits<double>::quiet_NaN();
     return record::Quality{psnr_to_clean(noisy), psnr_to_clean(denoised),
                            has_ssim ? image::ssim(noisy.view(), clean.view()) : none,
-                           has_ssim ? image::ssim(denoised.view(), clean.view()) : none};
+                           has_ssim ? image::ssim(denoised.view(), clean.view()) : none, static_cast<double>(samples)};
 }
 
 /// The same of a streamed output, without SSIM: each rank compares its own windows, and those of SSIM cross their
@@ -81,7 +81,7 @@ std::optional<record::Quality> measure_quality_by_windows(const Team& team, cons
                                                           ImageSource& source) {
     const double none = std::numeric_limits<double>::quiet_NaN();
     if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0)
-        return record::Quality{none, none, none, none};
+        return record::Quality{none, none, none, none, 0};
     double noisy_sum = 0, denoised_sum = 0, gaps = 0, outside = 0;
     together(team.ranks, [&] {
         for (const int64_t index : indices_of(share.windows_done())) {
@@ -97,7 +97,8 @@ std::optional<record::Quality> measure_quality_by_windows(const Team& team, cons
     const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(team.ranks.sum(gaps));
     const double noisy = team.ranks.sum(noisy_sum), denoised = team.ranks.sum(denoised_sum);
     if (!is_comparable(static_cast<double>(samples), team.ranks.sum(outside))) return std::nullopt;
-    return record::Quality{image::psnr_of(noisy, samples), image::psnr_of(denoised, samples), none, none};
+    return record::Quality{image::psnr_of(noisy, samples), image::psnr_of(denoised, samples), none, none,
+                           static_cast<double>(samples)};
 }
 
 /// Notes the input's metadata that the output does not hold. `streamed`: all ranks wrote the output. The text is

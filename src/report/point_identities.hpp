@@ -1,0 +1,25 @@
+// Finds the same measurement in several results files, and in a plan. Pure.
+#pragma once
+
+#include "plan/plan.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pb::report {
+
+/// Names what points measure. Equal measurements have equal names, also where their files (image, weights, network)
+/// were moved to another folder: a file counts by its name. Only where one plan has two files of the same name do their
+/// folders count as well.
+class PointIdentities {
+  public:
+    /// Add every plan before asking for a name. `points` are those of one plan or results file.
+    void add(const std::vector<const plan::Point*>& points);
+    [[nodiscard]] std::string of(const plan::Point& point) const;
+
+  private:
+    std::set<std::string> ambiguous_;  // names that stand for several files of one plan
+};
+
+}  // namespace pb::report
