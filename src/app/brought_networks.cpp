@@ -13,6 +13,7 @@
 #include "engine/network_file.hpp"
 #include "report/tables/progress_text.hpp"
 #include "run/agreement.hpp"
+#include "run/from_root.hpp"
 #include "run/weights_source.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -143,46 +144,50 @@ std::vector<std::pair<std::string, config::EngineSetting>> files_of(const std::v
     return files;
 }
 
-/// What other ranks must know of a file: the name of a network; or lines with the engine that alone runs it, if any,
-/// the card, and what keeps its layers from being known.
-std::string text_of(const LookedAt& looked) {
-    if (looked.known) return std::string(name_of(*looked.known));
-    return fmt::format("{}\n{}\n{}", looked.sole_engine ? name_of(*looked.sole_engine) : "",
-                       network::stored_text(looked.card), looked.obstacle);
+/// What settings take of a file, as LookedAt has it.
+struct BroughtFacts {
+    std::optional<network::NetworkKind> known;
+    std::optional<EngineKind> sole_engine;
+    std::string card, obstacle;
+};
+
+template <class V, record::Like<BroughtFacts> F>
+void fields(V& v, F& facts) {
+    v("known", facts.known);
+    v("sole_engine", facts.sole_engine);
+    v("card", facts.card);
+    v("obstacle", facts.obstacle);
 }
 
-/// Texts (text_of) by file.
-using Texts = std::map<std::string, std::string>;
+using FactsByFile = std::map<std::string, BroughtFacts>;
 
-Texts look_at_all(const std::vector<config::PointSettings*>& points, bool trusts_model) {
-    Texts texts;
+FactsByFile look_at_all(const std::vector<config::PointSettings*>& points, bool trusts_model) {
+    FactsByFile facts;
     for (const auto& [file, engine] : files_of(points)) {
         const LookedAt looked = look_at_network(file, {.engine = engine, .trusts_model = trusts_model});
-        texts[file] = text_of(looked);
+        facts[file] = {looked.known, looked.sole_engine, network::stored_text(looked.card), looked.obstacle};
         if (looked.known) continue;
         print_text(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
         for (const std::string& remark : looked.remarks) print_text(stderr, "{}: {}\n", file, remark);
     }
-    return texts;
+    return facts;
 }
 
-void settle(config::PointSettings& settings, const std::string& text) {
-    const size_t card = text.find('\n');
-    if (card == std::string::npos) {
+void settle(config::PointSettings& settings, const BroughtFacts& facts) {
+    if (facts.known) {
         settings.weights = settings.network.file;
-        settings.network = parse_enum<network::NetworkKind>(text);
+        settings.network = *facts.known;
         return;
     }
-    const size_t obstacle = text.find('\n', card + 1);
-    if (card > 0 && settings.engine.is_automatic)  // another one that the user named refuses the file
-        settings.engine = parse_enum<EngineKind>(text.substr(0, card));
-    settings.network.card = network::parse_network_card(text.substr(card + 1, obstacle - card - 1));
-    settings.network.obstacle = text.substr(obstacle + 1);
+    if (facts.sole_engine && settings.engine.is_automatic)  // another one that the user named refuses the file
+        settings.engine = *facts.sole_engine;
+    settings.network.card = network::parse_network_card(facts.card);
+    settings.network.obstacle = facts.obstacle;
 }
 
-void settle_all(const std::vector<config::PointSettings*>& points, const Texts& texts) {
+void settle_all(const std::vector<config::PointSettings*>& points, const FactsByFile& facts) {
     for (config::PointSettings* point : points)
-        if (point->network.is_brought()) settle(*point, texts.at(point->network.file));
+        if (point->network.is_brought()) settle(*point, facts.at(point->network.file));
 }
 
 }  // namespace
@@ -222,16 +227,14 @@ void settle_networks(const std::vector<config::PointSettings*>& points, bool tru
 
 void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model,
                      const comm::Communicator& world) {
-    const auto files = files_of(points);
-    if (files.empty()) return;
-    Texts texts;
+    if (files_of(points).empty()) return;
+    FactsByFile facts;
     const run::Attempt mine = run::attempt([&] {
-        if (world.is_root()) texts = look_at_all(points, trusts_model);
+        if (world.is_root()) facts = look_at_all(points, trusts_model);
     });
     world.sleeping_barrier();  // the root's engine has the cores
     run::agree_on(world, mine);
-    for (const auto& [file, engine] : files) texts[file] = world.broadcast(texts[file]);
-    settle_all(points, texts);
+    settle_all(points, run::from_root(world, facts));
 }
 
 void take_network_of_weights(const comm::Communicator& world, config::PointSettings& settings) {
@@ -239,7 +242,7 @@ void take_network_of_weights(const comm::Communicator& world, config::PointSetti
     run::together(world, [&] {
         if (world.is_root()) network = run::network_in(settings.weights).value_or(network);
     });
-    settings.network = parse_enum<network::NetworkKind>(world.broadcast(std::string(name_of(network))));
+    settings.network = run::from_root(world, network);
 }
 
 std::vector<config::PointSettings*> points_of(config::Config& config) {

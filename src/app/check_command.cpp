@@ -10,6 +10,7 @@
 #include "doctor/check_text.hpp"
 #include "doctor/launch_facts.hpp"
 #include "engine/worker/engine_places.hpp"
+#include "run/from_root.hpp"
 #include "run/launch.hpp"
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,7 @@ ExitCode end_check(const comm::Communicator& world, const doctor::Findings& all,
     const bool is_interrupted = world.max(comm::interruption().empty() ? 0 : 1) > 0;  // any rank
     if (code == ExitCode::ok && is_interrupted) code = ExitCode::partial;             // the job's time is over
     if (world.is_root()) say(doctor::findings_text(all));
-    return code_of_root(world, code);  // it alone has the findings
+    return run::from_root(world, code);  // it alone has the findings
 }
 
 ExitCode run_check(const CheckArguments& arguments, RankSession& session) {

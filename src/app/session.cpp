@@ -35,10 +35,6 @@ ExitCode leave_together(const comm::Communicator& world, const Error& error) {
 
 }  // namespace
 
-ExitCode code_of_root(const comm::Communicator& world, ExitCode code) {
-    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
-}
-
 void print_nodes(const plan::Topology& topology) {
     std::map<int, std::pair<std::string, std::vector<int>>> nodes;
     for (const plan::RankPlace& place : topology.ranks) {

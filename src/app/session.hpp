@@ -25,9 +25,6 @@ struct RankSession {
 /// printed once. An error of a single rank is printed with its rank and host and ends the whole job (MPI_Abort).
 [[nodiscard]] ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body);
 
-/// Returns the exit code of the root. Collective.
-[[nodiscard]] ExitCode code_of_root(const comm::Communicator& world, ExitCode code);
-
 /// Prints to stderr which ranks are on which node, if there are several nodes. A launcher that loses a node does not
 /// name the ranks.
 void print_nodes(const plan::Topology& topology);

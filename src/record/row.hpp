@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <span>
@@ -50,6 +51,8 @@ class RowWriter {
             fields(*this, value);
         else if constexpr (std::is_same_v<T, std::string>)
             put_text(value);
+        else if constexpr (std::is_same_v<T, std::filesystem::path>)
+            put_text(value.string());
         else if constexpr (requires { value.value; })  // a form
             put(value.value);
         else if constexpr (kIsMap<T>)
@@ -103,6 +106,8 @@ class RowReader {
             fields(*this, value);
         else if constexpr (std::is_same_v<T, std::string>)
             take_text(value);
+        else if constexpr (std::is_same_v<T, std::filesystem::path>)
+            take_path(value);
         else if constexpr (requires { value.value; })
             take(value.value);
         else if constexpr (kIsMap<T>)
@@ -130,6 +135,12 @@ class RowReader {
         text.resize(static_cast<size_t>(next()));
         std::memcpy(text.data(), row_.data(), text.size());
         row_ = row_.subspan(numbers_for_text(text.size()));
+    }
+
+    void take_path(std::filesystem::path& path) {
+        std::string text;
+        take_text(text);
+        path = text;
     }
 
     template <class T>
@@ -160,7 +171,10 @@ void sent_fields(V& v, R& rank) {
 }
 template <class V, class T>
 void sent_fields(V& v, T& value) {
-    fields(v, value);
+    if constexpr (HasFields<T>)
+        fields(v, value);
+    else
+        v("", value);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include "comm/metric_reduction.hpp"
 #include "record/row.hpp"
 #include "run/agreement.hpp"
+#include "run/from_root.hpp"
 
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
@@ -24,79 +25,26 @@ namespace pb::run {
 
 namespace {
 
-/// The variables that are set on one rank. Ranks send this value.
-struct RankVariables {
-    std::map<std::string, std::string> set;
-};
-
-template <class V, record::Like<RankVariables> R>
-void fields(V& v, R& variables) {
-    v("set", variables.set);
-}
+/// The variables that are set on one rank, by name.
+using RankVariables = std::map<std::string, std::string>;
 
 /// Variables that affect the measurements. None of them is private.
-constexpr const char* kVariables[] = {"CUDA_VISIBLE_DEVICES",
-                                      "CUDA_DEVICE_ORDER",
-                                      "OMP_NUM_THREADS",
-                                      "OMP_PROC_BIND",
-                                      "PYTORCH_CUDA_ALLOC_CONF",
-                                      "PYTORCH_ALLOC_CONF",
-                                      "NCCL_DEBUG",
-                                      "NCCL_P2P_DISABLE",
-                                      "NCCL_IB_DISABLE",
-                                      "NCCL_SOCKET_IFNAME",
-                                      "OMPI_COMM_WORLD_SIZE",
-                                      "SLURM_JOB_ID",
-                                      "SLURM_NTASKS",
-                                      "SLURM_JOB_NUM_NODES",
-                                      "SLURM_CPU_BIND",
-                                      "PBS_JOBID",
-                                      "LSB_JOBID",
-                                      "ONEDNN_MAX_CPU_ISA",
-                                      "TORCH_CUDNN_V8_API_DISABLED",
-                                      "NVIDIA_TF32_OVERRIDE",
-                                      "MALLOC_ARENA_MAX",
-                                      "MALLOC_MMAP_THRESHOLD_",
-                                      "MALLOC_TRIM_THRESHOLD_",
-                                      "GLIBC_TUNABLES",
-                                      "OMP_PLACES",
-                                      "OMP_SCHEDULE",
-                                      "OMP_DYNAMIC",
-                                      "OMP_WAIT_POLICY",
-                                      "OMP_THREAD_LIMIT",
-                                      "GOMP_CPU_AFFINITY",
-                                      "KMP_AFFINITY",
-                                      "KMP_BLOCKTIME",
-                                      "MKL_NUM_THREADS",
-                                      "MKL_DYNAMIC",
-                                      "MKL_CBWR",
-                                      "MKL_ENABLE_INSTRUCTIONS",
-                                      "OPENBLAS_NUM_THREADS",
-                                      "OPENBLAS_CORETYPE",
-                                      "DNNL_MAX_CPU_ISA",
-                                      "DNNL_CPU_ISA_HINTS",
-                                      "ONEDNN_CPU_ISA_HINTS",
-                                      "DNNL_DEFAULT_FPMATH_MODE",
-                                      "ONEDNN_DEFAULT_FPMATH_MODE",
-                                      "DNNL_PRIMITIVE_CACHE_CAPACITY",
-                                      "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
-                                      "ATEN_CPU_CAPABILITY",
-                                      "TF_ENABLE_ONEDNN_OPTS",
-                                      "TF_NUM_INTRAOP_THREADS",
-                                      "XLA_FLAGS",
-                                      "CUDA_LAUNCH_BLOCKING",
-                                      "CUDA_MODULE_LOADING",
-                                      "CUDA_DEVICE_MAX_CONNECTIONS",
-                                      "CUBLAS_WORKSPACE_CONFIG",
-                                      "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-                                      "NCCL_ALGO",
-                                      "NCCL_PROTO",
-                                      "NCCL_NET",
-                                      "NCCL_SHM_DISABLE",
-                                      "NCCL_P2P_LEVEL",
-                                      "NCCL_BUFFSIZE",
-                                      "NCCL_MIN_NCHANNELS",
-                                      "NCCL_MAX_NCHANNELS"};
+// clang-format off
+constexpr const char* kVariables[] = {
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS", "OMP_PROC_BIND", "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF", "NCCL_DEBUG", "NCCL_P2P_DISABLE", "NCCL_IB_DISABLE", "NCCL_SOCKET_IFNAME",
+    "OMPI_COMM_WORLD_SIZE", "SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_JOB_NUM_NODES", "SLURM_CPU_BIND", "PBS_JOBID",
+    "LSB_JOBID", "ONEDNN_MAX_CPU_ISA", "TORCH_CUDNN_V8_API_DISABLED", "NVIDIA_TF32_OVERRIDE", "MALLOC_ARENA_MAX",
+    "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES", "OMP_PLACES", "OMP_SCHEDULE",
+    "OMP_DYNAMIC", "OMP_WAIT_POLICY", "OMP_THREAD_LIMIT", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_BLOCKTIME",
+    "MKL_NUM_THREADS", "MKL_DYNAMIC", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_NUM_THREADS",
+    "OPENBLAS_CORETYPE", "DNNL_MAX_CPU_ISA", "DNNL_CPU_ISA_HINTS", "ONEDNN_CPU_ISA_HINTS",
+    "DNNL_DEFAULT_FPMATH_MODE", "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_PRIMITIVE_CACHE_CAPACITY",
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "ATEN_CPU_CAPABILITY", "TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS",
+    "XLA_FLAGS", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUBLAS_WORKSPACE_CONFIG", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "NCCL_ALGO", "NCCL_PROTO", "NCCL_NET",
+    "NCCL_SHM_DISABLE", "NCCL_P2P_LEVEL", "NCCL_BUFFSIZE", "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"};
+// clang-format on
 
 /// Those that differ between ranks of one launch by intention: devices, cores, and the names of a node's networks.
 constexpr std::string_view kOwnOfRanks[] = {"CUDA_VISIBLE_DEVICES", "OMP_PLACES",     "GOMP_CPU_AFFINITY",
@@ -105,13 +53,13 @@ constexpr std::string_view kOwnOfRanks[] = {"CUDA_VISIBLE_DEVICES", "OMP_PLACES"
 RankVariables own_variables() {
     RankVariables own;
     for (const char* name : kVariables)
-        if (const char* value = std::getenv(name)) own.set[name] = value;
+        if (const char* value = std::getenv(name)) own[name] = value;
     return own;
 }
 
 std::string value_of(const std::string& name, const RankVariables& variables) {
-    const auto found = variables.set.find(name);
-    return found == variables.set.end() ? "not set" : found->second;
+    const auto found = variables.find(name);
+    return found == variables.end() ? "not set" : found->second;
 }
 
 using Libraries = std::vector<record::Environment::Library>;
@@ -173,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> gather_variables(const comm::Co
                 others[{name, value}].push_back(rank);
         }
     }
-    std::vector<std::pair<std::string, std::string>> all(mine.set.begin(), mine.set.end());
+    std::vector<std::pair<std::string, std::string>> all(mine.begin(), mine.end());
     for (const auto& [variable, ranks] : others)
         all.emplace_back(fmt::format("{} of {}", variable.first, ranks_text(ranks)), variable.second);
     return all;
@@ -203,13 +151,10 @@ void require_same_software(const comm::Communicator& world, Software which) {
     std::vector<std::string> mine;
     together(world,
              [&] { mine = software_lines(which == Software::with_torch ? library_versions() : linked_versions()); });
-    std::string all;
-    for (const auto& line : mine) all += line + "\n";
-    std::istringstream roots(world.broadcast(all));
+    const std::vector<std::string> roots = from_root(world, mine);
     together(world, [&] {
-        std::string theirs;
-        for (const auto& line : mine)
-            if (!std::getline(roots, theirs) || theirs != line) throw UsageError(unequal_software(line, theirs));
+        const auto [line, theirs] = std::ranges::mismatch(mine, roots);
+        if (line != mine.end()) throw UsageError(unequal_software(*line, theirs == roots.end() ? "" : *theirs));
     });
 }
 

@@ -9,6 +9,7 @@
 #include "engine/memory.hpp"
 #include "plan/context.hpp"
 #include "run/agreement.hpp"
+#include "run/from_root.hpp"
 #include "run/point/batch_search.hpp"
 #include "run/point/point_options.hpp"
 #include "run/point/repetitions.hpp"
@@ -143,7 +144,7 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
         together(team.ranks, [&] {
             if (team.is_root()) halo = find_halo(point, team, network, source);
         });
-        plan::settle_searched_halo(point, static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo))));
+        plan::settle_searched_halo(point, from_root(team.ranks, halo));
         begin(Activity::preparation);
     }
     if (!point.batch) {
@@ -273,8 +274,7 @@ record::PointTrace Runner::run(const plan::Point& point, const PointFiles& files
     const comm::Communicator& world = impl_->teams.world();
     if (world.size() > 1) impl_->begin(Activity::waiting);
     world.sleeping_barrier();
-    trace.status =
-        static_cast<record::PointStatus>(static_cast<int>(world.broadcast(static_cast<double>(trace.status))));
+    trace.status = from_root(world, trace.status);
     user_error = world.broadcast(user_error);
     if (!user_error.empty()) throw AgreedError(user_error, ExitCode::usage);
     return trace;

@@ -45,12 +45,14 @@ struct DenoiseLaunch {
 /// Decides how the images are shared out. The root prints it. Collective.
 DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communicator& world,
                           const plan::Topology& topology, const std::vector<DenoiseJob>& jobs, bool single) {
+    std::vector<int64_t> bytes;
+    std::ranges::transform(jobs, std::back_inserter(bytes), &DenoiseJob::bytes);
     DenoiseLaunch launch{arguments,
                          world,
                          topology,
                          jobs,
                          single,
-                         plan::share_images(input_bytes(world, jobs), world.size()),
+                         plan::share_images(bytes, world.size()),
                          run::make_shared_blocks(world, topology)};
     const std::string line = plan::sharing_line(launch.sharing, world.size());
     if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
@@ -109,7 +111,7 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
     if (count == 0) return;
     const Group group = make_group(launch, apart);
     const auto report = [&](size_t job, std::string lines, const ImagePasses& passes) {
-        if (group.ranks.is_root()) results.add(job, std::move(lines), passes);
+        if (group.ranks.is_root()) results.push_back({job, std::move(lines), passes});
     };
     Denoise denoise(launch.arguments, group, progress, report);
     if (apart && count > 1) denoise.keep_engines();
@@ -170,7 +172,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     run::require_same_settings(world, {}, {settings}, option_lines(arguments));
     DenoiseJobs found = list_jobs(world, paths_from(arguments));
     const size_t num_named = found.jobs.size();
-    const std::string kept = arguments.no_clobber ? keep_existing(world, found.jobs) : "";
+    const std::string kept = arguments.no_clobber ? remove_done(found.jobs) : "";
     if (world.is_root()) print_folded(stdout, kept);
     if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);

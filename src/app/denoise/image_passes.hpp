@@ -26,20 +26,16 @@ struct CheckCounts {
 };
 
 struct ImagePasses {
-    std::vector<measure::Summary> summaries;
+    int64_t count = 0;
+    bool is_written = true;       // every pass was verified, or not to be verified
+    bool is_interrupted = false;  // a signal came during a pass
     CheckCounts checks;
     std::string network_sha256;  // of the tensors of a network that is code (record::PointTrace)
     int64_t images_in_pass = 1;  // largest number of images, or pages, whose windows shared batches
+    measure::Summary worst;      // by what it means for the image
 
-    /// Returns the summary.
-    const measure::Summary& add(const record::PointTrace& trace, int64_t together = 1) {
-        using Outcome = record::Verification::Outcome;
-        if (trace.verification.outcome != Outcome::off)
-            checks += {1, trace.verification.windows_checked > 0 ? 1 : 0, trace.verification.windows_checked};
-        images_in_pass = std::max(images_in_pass, together);
-        network_sha256 = trace.network_sha256;
-        return summaries.emplace_back(measure::summarise(trace));
-    }
+    /// Returns the summary of the pass.
+    measure::Summary add(const record::PointTrace& trace, int64_t together = 1);
 };
 
 /// What a line says beside the figures of its trace.

@@ -105,7 +105,7 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
     trace.status = status;
     trace.reason = reason;
     ImagePasses passes;
-    const measure::Summary& summary = passes.add(trace);
+    const measure::Summary summary = passes.add(trace);
     report_(image.index, line(image.job, trace, summary, {}), passes);
 }
 
@@ -125,7 +125,7 @@ void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
         if (!outcome.user_error.empty() && image.single) throw run::AgreedError(outcome.user_error, ExitCode::usage);
         if (!outcome.user_error.empty()) return fail(image, record::PointStatus::failed, outcome.user_error);
         ImagePasses passes;
-        const measure::Summary& summary = passes.add(outcome.trace, outcome.images_in_pass);
+        const measure::Summary summary = passes.add(outcome.trace, outcome.images_in_pass);
         report_(image.index, line(image.job, outcome.trace, summary, fit), passes);
     };
     runner_.add({.point = std::move(pass.point),
@@ -151,7 +151,7 @@ void Denoise::run_bands(const Image& image, const run::OpenFiles& files, const s
         const run::PointFiles output{.image = image.job.output, .compression = compression_, .take = take};
         const record::PointTrace trace = runner_.run(pass.point, output, pass.source.get());
         complete = complete && !trace.output_file.empty();
-        const measure::Summary& summary = passes.add(trace);
+        const measure::Summary summary = passes.add(trace);
         add_item(lines, line(image.job, trace, summary, pass.range), "\n");
     }
     progress_.begin(run::Activity::writing);

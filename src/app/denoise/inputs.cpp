@@ -4,6 +4,7 @@
 #include "engine/network_file.hpp"
 #include "image/image_file.hpp"
 #include "run/agreement.hpp"
+#include "run/from_root.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -17,12 +18,27 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace pb::app {
 
 namespace fs = std::filesystem;
+
+template <class V, record::Like<DenoiseJob> J>
+void fields(V& v, J& job) {
+    v("input", job.input);
+    v("output", job.output);
+    v("clean", job.clean);
+    v("bytes", job.bytes);
+    v("is_done", job.is_done);
+}
+
+template <class V, record::Like<DenoiseJobs> J>
+void fields(V& v, J& all) {
+    v("jobs", all.jobs);
+    v("num_passed_over", all.num_passed_over);
+    v("into_folder", all.into_folder);
+}
 
 namespace {
 
@@ -160,11 +176,12 @@ class OutputCheck {
     std::map<fs::path, fs::path> outputs_;  // with their inputs
 };
 
-/// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
-std::string missing_outputs(const std::vector<DenoiseJob>& jobs) {
-    std::string missing;
-    for (const DenoiseJob& job : jobs) missing += fs::exists(job.output) ? '0' : '1';
-    return missing;
+/// What all ranks must take from one of them, as files may change meanwhile.
+void examine(DenoiseJob& job) {
+    std::error_code unknown;
+    const auto bytes = fs::file_size(job.input, unknown);
+    job.bytes = unknown ? 0 : static_cast<int64_t>(bytes);
+    job.is_done = fs::exists(job.output);
 }
 
 /// Decides as cp does: a name that is no folder and does not end in '/' means one file.
@@ -200,33 +217,14 @@ void make_folders(const DenoiseJobs& all) {
 
 }  // namespace
 
-std::string keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
-    std::string missing;
-    run::together(world, [&] { missing = missing_outputs(jobs); });
-    missing = world.broadcast(missing);
-    std::vector<DenoiseJob> rest;
-    std::string kept;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-        if (missing.at(i) == '1')
-            rest.push_back(jobs[i]);
-        else
-            kept += fmt::format("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
-                                jobs[i].output.string());
-    }
-    jobs = std::move(rest);
-    return kept;
-}
-
-std::vector<int64_t> input_bytes(const comm::Communicator& world, const std::vector<DenoiseJob>& jobs) {
-    std::string text;
-    if (world.is_root())
-        for (const DenoiseJob& job : jobs) {
-            std::error_code unknown;
-            const auto bytes = fs::file_size(job.input, unknown);
-            text += fmt::format("{} ", unknown ? 0 : bytes);
-        }
-    std::istringstream numbers(world.broadcast(text));
-    return {std::istream_iterator<int64_t>(numbers), {}};
+std::string remove_done(std::vector<DenoiseJob>& jobs) {
+    std::string lines;
+    for (const DenoiseJob& job : jobs)
+        if (job.is_done)
+            lines +=
+                fmt::format("{}: not denoised: {} is there (--no-clobber)\n", job.input.string(), job.output.string());
+    std::erase_if(jobs, [](const DenoiseJob& job) { return job.is_done; });
+    return lines;
 }
 
 DenoiseJobs list_jobs(const DenoisePaths& paths) {
@@ -247,20 +245,12 @@ DenoiseJobs list_jobs(const DenoisePaths& paths) {
 
 DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths) {
     DenoiseJobs all;
-    std::string text;
     run::together(world, [&] {
         if (!world.is_root()) return;
         all = list_jobs(paths);
-        for (const DenoiseJob& job : all.jobs)
-            text += job.input.string() + '\0' + job.output.string() + '\0' + job.clean.string() + '\0';
+        std::ranges::for_each(all.jobs, examine);
     });
-    text = world.broadcast(text);
-    all.into_folder = world.broadcast(all.into_folder ? 1.0 : 0.0) != 0;
-    std::istringstream names(text);
-    all.jobs.clear();
-    const auto read = [&](std::string& name) { return bool(std::getline(names, name, '\0')); };
-    for (std::string input, output, clean; read(input) && read(output) && read(clean);)
-        all.jobs.push_back({input, output, clean});
+    all = run::from_root(world, all);
     run::together(world, [&] { make_folders(all); });
     return all;
 }

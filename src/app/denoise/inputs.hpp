@@ -17,6 +17,8 @@ struct DenoiseJob {
     std::filesystem::path input;
     std::filesystem::path output;
     std::filesystem::path clean{};  // the image without noise; empty: not known
+    int64_t bytes = 0;              // of the input; 0 where it cannot be examined
+    bool is_done = false;           // the output exists
 };
 
 struct DenoiseJobs {
@@ -44,14 +46,11 @@ struct DenoisePaths {
 /// contradicts. Makes no folders.
 [[nodiscard]] DenoiseJobs list_jobs(const DenoisePaths& paths);
 
-/// list_jobs on the root, whose result all ranks get: then the order of the jobs is the same on all ranks. Each rank
-/// makes the folders of the outputs. Collective; errors are agreed.
+/// list_jobs on the root, whose result all ranks get: the order of the jobs, and which are done. Each rank makes the
+/// folders of the outputs. Collective; errors are agreed.
 [[nodiscard]] DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths);
 
-/// Removes the jobs whose output exists already. Returns a line about each. The root decides which exist. Collective.
-[[nodiscard]] std::string keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs);
-
-/// Returns the sizes of the inputs in bytes, as the root sees them; 0 where a file cannot be examined. Collective.
-[[nodiscard]] std::vector<int64_t> input_bytes(const comm::Communicator& world, const std::vector<DenoiseJob>& jobs);
+/// Removes the jobs that are done. Returns a line about each.
+[[nodiscard]] std::string remove_done(std::vector<DenoiseJob>& jobs);
 
 }  // namespace pb::app

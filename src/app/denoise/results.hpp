@@ -17,24 +17,13 @@
 namespace pb::app {
 
 struct ImageResult {
-    size_t job = 0;  // index of the image
-    bool is_written = false;
-    bool is_interrupted = false;  // a signal came during its pass
-    int64_t images_in_pass = 1;
-    CheckCounts checks;
-    std::string network_sha256;  // of ImagePasses
-    std::string lines;           // what was said about it, without the last line end
-    measure::Summary worst_pass;
+    size_t job = 0;      // index of the image
+    std::string lines;   // what was said about it, without the last line end
+    ImagePasses passes;  // at least one
 };
 
 /// The images of one rank. Ranks that work on an image together give it to one of them.
-struct ImageResults {
-    std::vector<ImageResult> images;
-
-    /// Adds an image with its passes, at least one. It counts as written when every pass was verified, or not to be
-    /// verified.
-    void add(size_t job, std::string lines, const ImagePasses& passes);
-};
+using ImageResults = std::vector<ImageResult>;
 
 /// What was asked for.
 struct ImageCounts {

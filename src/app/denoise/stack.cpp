@@ -96,7 +96,7 @@ class Stack {
             Denoise::Pass pass = plan_pass("");
             const auto done = [this, fit = pass.range](const run::ImageOutcome& outcome) {
                 if (!outcome.user_error.empty()) throw run::AgreedError(outcome.user_error, ExitCode::usage);
-                const measure::Summary& summary = passes_.add(outcome.trace, outcome.images_in_pass);
+                const measure::Summary summary = passes_.add(outcome.trace, outcome.images_in_pass);
                 if (failure_.empty()) take({outcome.trace, summary, fit});
             };
             denoise_.runner_.add({.point = std::move(pass.point),

@@ -39,7 +39,7 @@ run::PointFiles files_named(const std::string& name, const plan::Point& point, c
 
 bool would_replace_kept(const run::PointFiles& files, const StudyOutput& output) {
     return std::ranges::any_of(files_in(files), [&](const fs::path& file) {
-        return output.kept_files.find('/' + file.filename().string() + '/') != std::string::npos;
+        return std::ranges::find(output.kept_files, file.filename().string()) != output.kept_files.end();
     });
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace pb::app {
 
@@ -14,7 +15,7 @@ namespace pb::app {
 struct StudyOutput {
     std::filesystem::path folder;
     bool save_images = true;
-    std::string kept_files;  // see StudyRecord::kept_files
+    std::vector<std::string> kept_files;  // names of files that no point may replace (StudyRecord)
 };
 
 /// Names files after the point's index and label; where a finished point keeps one of them, with "-2", "-3", ..

@@ -14,6 +14,7 @@
 #include "report/tables/tables.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
+#include "run/from_root.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
@@ -223,9 +224,9 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
                               run::describe_environment(topology, std::move(variables), raw.argc, raw.argv), output);
         runner.report_to(&record->show_progress(plan));
     });
-    output.folder = world.broadcast(output.folder.string());
-    output.kept_files = world.broadcast(output.kept_files);
-    plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
+    output.folder = run::from_root(world, output.folder);
+    output.kept_files = run::from_root(world, output.kept_files);
+    plan = rest_of(plan, run::from_root(world, record ? record->to_do() : std::vector<size_t>{}));
     run::run_plan(plan, runner, output_names(output), [&](const record::PointTrace& trace) {
         run::together(world, [&] {
             if (record) record->add(trace);
@@ -235,7 +236,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     run::together(world, [&] {
         if (record) code = record->finish();
     });
-    return code_of_root(world, code);
+    return run::from_root(world, code);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include <cerrno>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -143,10 +144,9 @@ void copy_to_standard_output(const fs::path& file) {
 
 std::FILE* text_stream(const RecordOptions& options) { return options.json ? stderr : stdout; }
 
-plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
+plan::Plan rest_of(const plan::Plan& plan, const std::vector<size_t>& points) {
     plan::Plan rest{plan.study, {}};
-    for (size_t i = 0; i < plan.points.size(); ++i)
-        if (to_do.at(i) == '1') rest.points.push_back(plan.points[i]);
+    for (const size_t point : points) rest.points.push_back(plan.points.at(point));
     return rest;
 }
 
@@ -171,7 +171,8 @@ void StudyRecord::start(const plan::Plan& plan, const record::Environment& envir
     constexpr std::array kMadeOfThem{"results.csv", "figures.txt", "report.html", "previews"};
     if (const fs::path aside = report::move_aside(file_, kMadeOfThem, options_.inputs); !aside.empty())
         print_timed(fmt::format("earlier results are kept in {}", aside.string()));
-    to_do_.assign(plan.points.size(), '1');
+    to_do_.resize(plan.points.size());
+    std::iota(to_do_.begin(), to_do_.end(), 0);
     results_.emplace(file_, plan.study, environment);
 }
 
@@ -186,7 +187,8 @@ void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& pl
     changes = changed_inputs(resumption.kept);
     changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
     check_changes(changes, file_, options_.force);
-    for (const bool finished : resumption.finished) to_do_ += finished ? '0' : '1';
+    for (size_t i = 0; i < plan.points.size(); ++i)
+        if (!resumption.finished[i]) to_do_.push_back(i);
     for (const auto& kept : resumption.kept) keep_files_of(kept.recorded->trace);
     print_timed(fmt::format("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size()));
     resumption.lines.push_back(report::resume_line(environment));
@@ -196,7 +198,7 @@ void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& pl
 void StudyRecord::keep_files_of(const record::PointTrace& trace) {
     const record::Preview preview = trace.preview.value_or(record::Preview{});
     for (const std::string& file : {trace.output_file, preview.noisy_file, preview.denoised_file, preview.clean_file})
-        if (!file.empty()) kept_files_ += (kept_files_.empty() ? "/" : "") + fs::path(file).filename().string() + "/";
+        if (!file.empty()) kept_files_.push_back(fs::path(file).filename().string());
 }
 
 void StudyRecord::add(const record::PointTrace& trace) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace pb::app {
 
@@ -24,8 +25,8 @@ namespace pb::app {
 /// holds it. Always succeeds on file systems without locks.
 [[nodiscard]] Descriptor lock_folder(const std::filesystem::path& folder);
 
-/// Returns the points of `plan` that `to_do` marks (see StudyRecord).
-[[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);
+/// Returns these points of `plan`.
+[[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::vector<size_t>& points);
 
 struct RecordOptions {
     std::set<std::filesystem::path> inputs;  // files that no output may replace: the study and what its points read
@@ -49,12 +50,11 @@ class StudyRecord {
     /// into the folder, and when something has changed since the earlier session, unless `force` is set.
     StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment);
 
-    /// Holds one character for each point of the plan: '1' when it is still to be measured.
-    [[nodiscard]] const std::string& to_do() const { return to_do_; }
+    /// The points of the plan that are still to be measured, by their places in it.
+    [[nodiscard]] const std::vector<size_t>& to_do() const { return to_do_; }
 
-    /// Names, without folders, of the images and previews of finished points, which no other point may replace:
-    /// "/000-a.png/000-a-noisy.png/". Empty when there are none.
-    [[nodiscard]] const std::string& kept_files() const { return kept_files_; }
+    /// Names, without folders, of the images and previews of finished points, which no other point may replace.
+    [[nodiscard]] const std::vector<std::string>& kept_files() const { return kept_files_; }
 
     /// Starts the progress bar, which stays below the printed lines. Call it after the plan is printed and before the
     /// first point, and tell it what the root does until finish().
@@ -73,8 +73,8 @@ class StudyRecord {
     RecordOptions options_;
     std::filesystem::path file_;
     Descriptor lock_;
-    std::string to_do_;
-    std::string kept_files_;
+    std::vector<size_t> to_do_;
+    std::vector<std::string> kept_files_;
     std::optional<report::JsonlWriter> results_;
     std::optional<Progress> progress_;
 };

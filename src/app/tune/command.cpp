@@ -15,6 +15,7 @@
 #include "report/tables/tables.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
+#include "run/from_root.hpp"
 #include "run/launch.hpp"
 
 #include "patchbench/network/network_facts.hpp"
@@ -177,7 +178,7 @@ ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     run::together(world, [&] {
         if (world.is_root()) code = finish_tune(result, task, arguments.output);
     });
-    return code_of_root(world, code);
+    return run::from_root(world, code);
 }
 
 void add_tune_options(CLI::App& command, TuneArguments& a) {

@@ -5,6 +5,7 @@
 #include "config/settings_access.hpp"
 #include "measure/tuning.hpp"
 #include "run/agreement.hpp"
+#include "run/from_root.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
 
@@ -170,7 +171,7 @@ class Search {
     [[nodiscard]] bool has_time(const config::PointSettings& settings, int64_t edge) {
         const double left = task_.max_time_s - watch_.seconds();
         const bool fits = times_.predict(kind_of_trial(settings), pixels_of(edge)) <= left;
-        return world_.broadcast(fits ? 1.0 : 0.0) != 0;
+        return run::from_root(world_, fits);
     }
 
     /// PSNR of the crop as a whole in fp32; known to the root. None: it could not be computed. Collective.
@@ -185,7 +186,7 @@ class Search {
     /// Measures the candidates that are due on one crop. Returns false when the search is over. Collective.
     bool run_round(int64_t edge) {
         const std::vector<size_t> due = measure::entrants(result_.trials, edge);
-        const auto num_due = static_cast<size_t>(world_.broadcast(static_cast<double>(due.size())));
+        const auto num_due = run::from_root(world_, due.size());
         if (num_due == 0) return true;
         const std::optional<double> reference_db = measure_reference(edge);
         if (!reference_db) return false;
