@@ -1,6 +1,6 @@
 // Points whose rows are carried, by `halo: carried` or because `halo: auto` chose it (context.hpp): the band schedules
 // of their ranks, and what these take. A window of such a point is a band of the whole width or of a strip
-// (strips.hpp), without context above and below.
+// (network/parts/band_schedule.hpp), without context above and below.
 #pragma once
 
 #include "network/parts/band_schedule.hpp"

@@ -1,9 +1,9 @@
 // How a point fits into the memory that a rank may take: by a smaller form of Winograd's method in engine native, and
-// with carried rows by strips (network/parts/strips.hpp), of which there are as few as fit.
+// with carried rows by strips (network/parts/band_schedule.hpp), of which there are as few as fit.
 #pragma once
 
 #include "network/native_layout.hpp"
-#include "network/parts/strips.hpp"
+#include "network/parts/band_schedule.hpp"
 #include "plan/plan.hpp"
 
 namespace pb::plan {

@@ -5,7 +5,6 @@
 #include "engine/memory.hpp"
 #include "network/native_layout.hpp"
 #include "network/parts/band_schedule.hpp"
-#include "network/parts/strips.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"

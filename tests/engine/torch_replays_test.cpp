@@ -5,7 +5,7 @@
 #include "engine/torch/code.hpp"
 #include "engine/torch/passes.hpp"
 #include "engine/torch/tensors.hpp"
-#include "network/parts/band_phases.hpp"
+#include "network/parts/band_pieces.hpp"
 #include "support/computed_graphs.hpp"
 #include "support/graph_text.hpp"
 

@@ -1,5 +1,3 @@
-#include "network/parts/band_phases.hpp"
-
 #include "network/parts/band_pieces.hpp"
 #include "network/random_graph.hpp"
 #include "network/receptive_field.hpp"

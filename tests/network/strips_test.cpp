@@ -1,6 +1,5 @@
 // Strips of columns: each has what its core depends on, where tiles lie as in the whole image, and no more than that.
-#include "network/parts/strips.hpp"
-
+#include "network/parts/band_schedule.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_text.hpp"
 

@@ -1,5 +1,5 @@
 // The transforms of Winograd's F(4x4, 3x3) and F(2x2, 3x3) (Lavin & Gray 2016, "Fast algorithms for convolutional
-// neural networks"). Those of the weights are in pack.cpp.
+// neural networks"). Those of the weights are in packed_weights.cpp.
 namespace pb::engine::native::HWY_NAMESPACE {
 namespace {
 

@@ -1,6 +1,6 @@
 #include "engine/torch/carried_rows.hpp"
 
-#include "network/parts/band_phases.hpp"
+#include "network/parts/band_pieces.hpp"
 
 #include <ATen/ops/empty.h>
 

@@ -3,7 +3,6 @@
 #include "engine/torch/layer.hpp"
 #include "engine/torch/library.hpp"
 #include "engine/torch/tensors.hpp"
-#include "engine/torch/translate_errors.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>

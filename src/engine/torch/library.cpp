@@ -3,7 +3,6 @@
 
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/tensors.hpp"
-#include "engine/torch/translate_errors.hpp"
 #include "engine/torch_library.hpp"
 
 namespace pb::engine::torch_engine {

@@ -6,7 +6,7 @@
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/network.hpp"
 #include "engine/windows.hpp"
-#include "network/parts/band_phases.hpp"
+#include "network/parts/band_pieces.hpp"
 #include "network/parts/exchanged_slab.hpp"
 
 #include "patchbench/engine/denoiser.hpp"

@@ -7,7 +7,6 @@
 #include "engine/torch/network.hpp"
 #include "engine/torch/passes.hpp"
 #include "engine/torch/tensors.hpp"
-#include "engine/torch/translate_errors.hpp"
 #include "engine/windows.hpp"
 
 #include <ATen/Version.h>

@@ -1,7 +1,7 @@
 #include "engine/torch/fusion/fusion.hpp"
 
 #include "engine/torch/layer.hpp"
-#include "engine/torch/translate_errors.hpp"
+#include "engine/torch/tensors.hpp"
 
 #include "patchbench/base/error.hpp"
 
