@@ -127,7 +127,7 @@ void halve(TuningTrials& trials, int64_t edge) {
         if (was_measured(trial, edge))
             measured.push_back(&trial);
         else if (enters(trial, edge) && trial.edge == 0)
-            trial.dropped = "no time left";
+            trial.dropped = "not reached";
     }
     std::ranges::stable_sort(measured, [](const TuningTrial* a, const TuningTrial* b) { return is_faster(*a, *b); });
     const size_t kept = std::max<size_t>(kLeastKept, (measured.size() + kKeptOf - 1) / kKeptOf);

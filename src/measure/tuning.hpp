@@ -67,7 +67,7 @@ void take_result(TuningTrial& trial, int64_t edge, const record::PointTrace& tra
                  const TuningLimits& limits);
 
 /// Ends a round: keeps the faster third, two at least, of the candidates that were measured on a crop of this edge, and
-/// drops the others; those that were due and never measured ("no time left"); and those that wait for a larger crop
+/// drops the others; those that were due and never measured ("not reached"); and those that wait for a larger crop
 /// with an engine and precision of which something was measured and nothing is left. Candidates of an earlier round for
 /// which no time was left stay in.
 void halve(TuningTrials& trials, int64_t edge);

@@ -93,6 +93,8 @@ class Tune(program.ProgramTest):
         self.assert_refused(onto_its_weights, 2, 'm.bin', 'input')
         text = self.write('text.png', 'no image')
         self.assert_refused(run('tune', text, *QUICK), 2, 'text.png')
+        two_lines = self.write('two\nlines.png', self.image.read_bytes())
+        self.assert_refused(run('tune', two_lines, *QUICK, '--output', self.output), 2, 'two', 'lines.png', 'rename it')
         self.assertFalse(self.output.exists())
 
     def test_the_least_memory_that_it_names_is_enough_and_no_less_is(self):
@@ -136,9 +138,10 @@ class Tune(program.ProgramTest):
             if 'candidates on' in line:
                 break
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=100)
+        table, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 5, errors)
         self.assertIn('nothing is written', errors)
+        self.assertIn('not reached', table)
         self.assertEqual(list(self.folder.glob('*tuned*')), [])
 
 

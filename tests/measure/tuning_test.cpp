@@ -116,10 +116,10 @@ TEST(TuningRounds, DropWhatHadNoTurnAndWhatNothingSpeaksFor) {
                         trial_on(EngineKind::torch, 256, 9),         trial_of(EngineKind::native, 128),
                         trial_of(EngineKind::native, 512, 1e6, 512), trial_of(EngineKind::torch, 512, 1e6, 512)};
     halve(trials, 256);
-    EXPECT_THAT(drop_reasons(trials), ElementsAre("", "", "slower", "no time left", "", "others of its kind are out"));
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("", "", "slower", "not reached", "", "others of its kind are out"));
     halve(trials, 512);  // no time for any of them
     EXPECT_THAT(drop_reasons(trials),
-                ElementsAre("", "", "slower", "no time left", "no time left", "others of its kind are out"))
+                ElementsAre("", "", "slower", "not reached", "not reached", "others of its kind are out"))
         << "what was measured before stays in";
     EXPECT_EQ(find_fastest(trials), 0U);
 }

@@ -115,7 +115,9 @@ std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace
     std::string sigma = sigma_note(trace.point);
     if (!sigma.empty() && !trace.point.uses_sigma && finds_sigma())
         sigma += fmt::format(" (the image's noise is about {:.3g})", trace.point.sigma);
-    return denoise_line(job, trace, summary, {{fit.note(), sigma, halo_note(trace.point)}, fit.is_beyond()});
+    return denoise_line(
+        job, trace, summary,
+        {{fit.note(), sigma, halo_said_.note(plan::halo_text(trace.point), trace.point.halo_note)}, fit.is_beyond()});
 }
 
 void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
@@ -220,19 +222,16 @@ double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource&
     return group_.ranks.is_root() ? std::max(network::kSmallestSigma, estimate_sigma(image, source, fit)) : 0;
 }
 
-/// Why `halo: auto` took this halo; empty where the image before had the same.
-std::string Denoise::halo_note(const plan::Point& point) {
-    if (point.halo_note.empty()) return "";
-    const std::string before = std::exchange(halo_said_, plan::halo_text(point));
-    return before == halo_said_ ? "" : point.halo_note;
+std::string SaidOnce::note(const std::string& subject, const std::string& text) {
+    if (text.empty() || last_ == subject) return "";
+    last_ = subject;
+    return text;
 }
 
 /// The point's note on the noise level. That it has no effect is said of the first image alone where the user gave
 /// none.
 std::string Denoise::sigma_note(const plan::Point& point) {
-    if (point.uses_sigma || sigma_) return point.sigma_note;
-    const std::string before = std::exchange(sigma_said_, point.sigma_note);
-    return before == sigma_said_ ? "" : point.sigma_note;
+    return point.uses_sigma || sigma_ ? point.sigma_note : sigma_said_.note(point.sigma_note, point.sigma_note);
 }
 
 }  // namespace pb::app

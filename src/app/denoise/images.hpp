@@ -35,6 +35,16 @@ struct Group {
 /// size in place of those that are still to be opened.
 void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology);
 
+/// A note that need not be said again of the next image.
+class SaidOnce {
+  public:
+    /// Returns `text`; nothing where the one before was about the same `subject`.
+    [[nodiscard]] std::string note(const std::string& subject, const std::string& text);
+
+  private:
+    std::string last_;
+};
+
 class Denoise {
   public:
     /// The arguments must outlive it. Throws UsageError. Collective over the group.
@@ -82,7 +92,6 @@ class Denoise {
                                     const RangeFit& fit) const;
     [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
                                    const measure::Summary& summary, const RangeFit& fit);
-    [[nodiscard]] std::string halo_note(const plan::Point& point);
     [[nodiscard]] std::string sigma_note(const plan::Point& point);
     [[nodiscard]] bool finds_sigma() const { return !sigma_ && settings_.image.noise_sigma == 0; }
 
@@ -96,8 +105,8 @@ class Denoise {
     run::Runner runner_;
     DenoiseProgress& progress_;
     ImageReport report_;
-    std::string halo_said_;   // of the image that was reported last
-    std::string sigma_said_;  // that the level has no effect
+    SaidOnce halo_said_;   // why `halo: auto` took it
+    SaidOnce sigma_said_;  // that the level has no effect
 };
 
 }  // namespace pb::app

@@ -78,10 +78,15 @@ struct TuneArguments {
     bool no_cache = false;
 };
 
-/// A path that holds wherever the output lies, without `..`. A link keeps its name.
+/// A path that holds wherever the output lies, without `..`. A link keeps its name. Throws UsageError for one that no
+/// study can hold.
 std::string lasting_path(const fs::path& file) {
     const fs::path whole = fs::absolute(file);
-    return (fs::weakly_canonical(whole.parent_path()) / whole.filename()).string();
+    std::string path = (fs::weakly_canonical(whole.parent_path()) / whole.filename()).string();
+    if (has_controls(path))
+        throw UsageError(without_controls(path) +
+                         ": its name holds control characters, and a study cannot name it: rename it");
+    return path;
 }
 
 /// What each candidate shares: the image with noise, and paths that hold wherever the output lies.

@@ -98,7 +98,7 @@ class Search {
         for (const int64_t edge : measure::tuning_edges(result_.image))
             if (is_over_ || !run_round(edge)) break;
         for (measure::TuningTrial& trial : result_.trials)
-            if (trial.is_in() && trial.edge == 0) trial.dropped = "no time left";
+            if (trial.is_in() && trial.edge == 0) trial.dropped = "not reached";
         result_.seconds = watch_.seconds();
         return std::move(result_);
     }

@@ -19,7 +19,7 @@ constexpr double kPixelsPerMpx = 1e6;
 std::string outcome_of(const measure::TuningTrial& trial, bool is_chosen, int64_t last_edge) {
     if (is_chosen) return std::string(kStar) + " taken";
     if (!trial.is_in()) return trial.dropped;
-    return trial.edge < last_edge ? "no time left" : "slower";
+    return trial.edge < last_edge ? "not reached" : "slower";
 }
 
 std::string crop_text(int64_t edge, Extent image) {
