@@ -131,4 +131,31 @@ std::vector<StepTime> AlikeCropPass::run_by_steps(const BatchView& in, const Bat
     return sum;
 }
 
+void TravellingSlabPass::begin_pass(RowExchange* exchange) {
+    exchange_ = exchange;
+    in_flight_.reset();
+}
+
+void TravellingSlabPass::wait_for_rows_of(const std::vector<size_t>& maps) {
+    if (in_flight_ && std::ranges::count(maps, *in_flight_) > 0) finish_exchange();
+}
+
+void TravellingSlabPass::send_rows_of(size_t map) {
+    if (in_flight_) finish_exchange();
+    exchange_->start(border_rows(map, network::Side::above), border_rows(map, network::Side::below));
+    in_flight_ = map;
+}
+
+void TravellingSlabPass::finish_exchange() {
+    exchange_->finish();
+    in_flight_.reset();
+}
+
+BorderRows TravellingSlabPass::border_rows(size_t map, network::Side side) const {
+    const auto bytes = [&](const Range& rows) {
+        return rows.size() == 0 ? std::span<std::byte>{} : bytes_of(map, rows);
+    };
+    return {bytes(slab_.sent(map, side)), bytes(slab_.received(map, side))};
+}
+
 }  // namespace pb::engine

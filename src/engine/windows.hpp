@@ -3,10 +3,12 @@
 #pragma once
 
 #include "base/stopwatch.hpp"
+#include "network/parts/exchanged_slab.hpp"
 #include "network/parts/window_crop.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -67,6 +69,34 @@ class AlikeCropPass : public CropPass {
     const network::WindowCrop& crop_;
     int64_t most_windows_;
     ExpectedViews expected_;
+};
+
+/// A pass over a slab whose border rows travel. Those of one map are on the way at a time, until a step reads them or
+/// those of another map are ready.
+class TravellingSlabPass : public SlabPass {
+  protected:
+    explicit TravellingSlabPass(const network::ExchangedSlab& slab) : slab_(slab) {}
+
+    [[nodiscard]] const network::ExchangedSlab& slab() const { return slab_; }
+
+    /// Begins a pass. `exchange` may be null: then nothing travels.
+    void begin_pass(RowExchange* exchange);
+    [[nodiscard]] bool travels(size_t map) const { return exchange_ != nullptr && slab_.travels(map); }
+    /// Before a step that reads these maps.
+    void wait_for_rows_of(const std::vector<size_t>& maps);
+    /// When the rows that the neighbours need are made, of a map that travels.
+    void send_rows_of(size_t map);
+
+    /// Memory of rows of a map, which are there. The pass may fail while rows are on the way.
+    [[nodiscard]] virtual std::span<std::byte> bytes_of(size_t map, const Range& rows) const = 0;
+
+  private:
+    void finish_exchange();
+    [[nodiscard]] BorderRows border_rows(size_t map, network::Side side) const;
+
+    const network::ExchangedSlab& slab_;
+    RowExchange* exchange_ = nullptr;
+    std::optional<size_t> in_flight_;  // the map whose border rows are on the way
 };
 
 }  // namespace pb::engine

@@ -104,8 +104,8 @@ void Bands::keep(int64_t step, size_t operation) {
 }
 
 Slab::Slab(Network& network, const network::ExchangedSlab& slab)
-    : network_(network),
-      slab_(slab),
+    : TravellingSlabPass(slab),
+      network_(network),
       memory_(network::plan_exchanged(network.graph(), slab)),
       buffer_(network.buffer_for(memory_.arena)) {
     place_.scratch = network.scratch_in(buffer_, memory_.arena);
@@ -114,8 +114,8 @@ Slab::Slab(Network& network, const network::ExchangedSlab& slab)
 }
 
 Map Slab::map_at(size_t operation) const {
-    Map map = network_.map_of(operation, 1, slab_.shape().image);
-    map.made = slab_.owned(operation);
+    Map map = network_.map_of(operation, 1, slab().shape().image);
+    map.made = slab().owned(operation);
     map.rows.first = memory_.rows[operation].begin;
     map.rows.places = memory_.rows[operation].size();
     if (const auto block = memory_.block_of[operation]) map.rows.values = block_in(buffer_, memory_.arena, *block);
@@ -125,28 +125,22 @@ Map Slab::map_at(size_t operation) const {
 void Slab::run(const void* in, void* out, RowExchange* exchange) {
     place_.maps.front().rows.values = static_cast<float*>(const_cast<void*>(in));  // which no step writes
     place_.maps[network_.graph().output()].rows.values = static_cast<float*>(out);
-    in_flight_.reset();
+    begin_pass(exchange);
     for (size_t step = 0; step < network_.steps().size(); ++step) {
-        const std::vector<size_t> read = network::maps_read(network_.graph(), network_.steps()[step]);
-        if (in_flight_ && std::ranges::count(read, *in_flight_) > 0) {
-            exchange->finish();
-            in_flight_.reset();
-        }
-        run_step(step, exchange);
+        wait_for_rows_of(network::maps_read(network_.graph(), network_.steps()[step]));
+        run_step(step);
     }
 }
 
-void Slab::run_step(size_t step, RowExchange* exchange) {
+void Slab::run_step(size_t step) {
     const size_t made = network_.steps()[step].last;
-    if (exchange == nullptr || !slab_.travels(made)) return compute(step, slab_.owned(made));
+    if (!travels(made)) return compute(step, slab().owned(made));
     const Range above = tiles_sent(made, network::Side::above);
     Range below = tiles_sent(made, network::Side::below);
     below.begin = std::max(below.begin, above.end);  // a slab of one tile
     compute(step, above);
     compute(step, below);
-    if (in_flight_) exchange->finish();
-    exchange->start(border_rows(made, network::Side::above), border_rows(made, network::Side::below));
-    in_flight_ = made;
+    send_rows_of(made);
     compute(step, {above.end, below.begin});
 }
 
@@ -157,21 +151,16 @@ void Slab::compute(size_t step, const Range& rows) {
 }
 
 Range Slab::tiles_sent(size_t operation, network::Side to) const {
-    const Range owned = slab_.owned(operation), sent = slab_.sent(operation, to);
+    const Range owned = slab().owned(operation), sent = slab().sent(operation, to);
     if (to == network::Side::above)
         return {owned.begin, sent.size() == 0 ? owned.begin
                                               : std::min(owned.end, tile_begin(sent.end - 1) + network::kWinogradTile)};
     return {sent.size() == 0 ? owned.end : std::max(owned.begin, tile_begin(sent.begin)), owned.end};
 }
 
-BorderRows Slab::border_rows(size_t operation, network::Side side) const {
-    return {bytes_of(operation, slab_.sent(operation, side)), bytes_of(operation, slab_.received(operation, side))};
-}
-
-std::span<std::byte> Slab::bytes_of(size_t operation, const Range& rows) const {
-    if (rows.size() == 0) return {};
-    float* const first = place_.maps[operation].rows.row(0, rows.begin);
-    return {reinterpret_cast<std::byte*>(first), static_cast<size_t>(rows.size() * slab_.row_bytes(operation))};
+std::span<std::byte> Slab::bytes_of(size_t map, const Range& rows) const {
+    float* const first = place_.maps[map].rows.row(0, rows.begin);
+    return {reinterpret_cast<std::byte*>(first), static_cast<size_t>(rows.size() * slab().row_bytes(map))};
 }
 
 Cropped::Cropped(Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected)

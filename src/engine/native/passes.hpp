@@ -51,7 +51,7 @@ class Bands final : public BandPass {
 
 /// A slab of an image with a native network. The tiles at the borders of a map whose border rows travel are computed
 /// first. While their rows are on the way, the rows between them are computed.
-class Slab final : public SlabPass {
+class Slab final : public TravellingSlabPass {
   public:
     /// Both must outlive it. Throws OutOfMemory.
     Slab(Network& network, const network::ExchangedSlab& slab);
@@ -60,19 +60,16 @@ class Slab final : public SlabPass {
 
   private:
     [[nodiscard]] Map map_at(size_t operation) const;
-    void run_step(size_t step, RowExchange* exchange);
+    void run_step(size_t step);
     void compute(size_t step, const Range& rows);
     /// The tiles whose rows the neighbours need; no rows where there is no neighbour.
     [[nodiscard]] Range tiles_sent(size_t operation, network::Side to) const;
-    [[nodiscard]] BorderRows border_rows(size_t operation, network::Side side) const;
-    [[nodiscard]] std::span<std::byte> bytes_of(size_t operation, const Range& rows) const;
+    [[nodiscard]] std::span<std::byte> bytes_of(size_t map, const Range& rows) const override;
 
     Network& network_;
-    const network::ExchangedSlab& slab_;
     network::ExchangedMemory memory_;
     EngineBuffer buffer_;
     Workplace place_;
-    std::optional<size_t> in_flight_;  // the map whose border rows are on the way
 };
 
 class Cropped final : public AlikeCropPass {

@@ -131,52 +131,37 @@ void Bands::retire(int64_t step, size_t map) {
 }
 
 Slab::Slab(const Network& network, const network::ExchangedSlab& slab, Runner runner)
-    : network_(network),
-      slab_(slab),
+    : TravellingSlabPass(slab),
+      network_(network),
       runner_(std::move(runner)),
       steps_(network::slab_steps(network.graph(), slab)),
       pieces_(network.graph().size()) {}
 
 void Slab::run(const void* in, void* out, RowExchange* exchange) {
     const size_t output = network_.graph().output();
-    const int64_t width = slab_.shape().image.w;
-    in_flight_.reset();
+    const int64_t width = slab().shape().image.w;
+    begin_pass(exchange);
     runner_([&] {
         pieces_ = PieceMaps(network_.graph().size());
-        pieces_.maps.front() = network_.rows_at(const_cast<void*>(in), 0, slab_.held(0), width);
-        pieces_.held.front() = network::piece_of_rows(network_.graph(), 0, slab_.held(0), width);
-        at::Tensor made = network_.rows_at(out, output, slab_.owned(output), width);
-        for (size_t step = 0; step < steps_.size(); ++step) run_step(step, made, exchange);
+        pieces_.maps.front() = network_.rows_at(const_cast<void*>(in), 0, slab().held(0), width);
+        pieces_.held.front() = network::piece_of_rows(network_.graph(), 0, slab().held(0), width);
+        at::Tensor made = network_.rows_at(out, output, slab().owned(output), width);
+        for (size_t step = 0; step < steps_.size(); ++step) run_step(step, made);
     });
 }
 
-void Slab::run_step(size_t step, at::Tensor& out, RowExchange* exchange) {
+void Slab::run_step(size_t step, at::Tensor& out) {
     const network::PieceStep& piece = steps_[step];
-    const size_t made = piece.step.last;
-    if (in_flight_ && std::ranges::count(piece.maps, *in_flight_) > 0) finish(exchange);
+    wait_for_rows_of(piece.maps);
     network_.run_piece(step, piece, pieces_, out);
-    if (exchange == nullptr || !slab_.travels(made)) return;
-    if (in_flight_) finish(exchange);
-    exchange->start(border_rows(made, network::Side::above), border_rows(made, network::Side::below));
-    in_flight_ = made;
-}
-
-void Slab::finish(RowExchange* exchange) {
-    exchange->finish();
-    in_flight_.reset();
-}
-
-BorderRows Slab::border_rows(size_t operation, network::Side side) const {
-    return {bytes_of(operation, slab_.sent(operation, side)), bytes_of(operation, slab_.received(operation, side))};
+    if (travels(piece.step.last)) send_rows_of(piece.step.last);
 }
 
 /// Rows of a map of one image in NHWC lie one after another.
-std::span<std::byte> Slab::bytes_of(size_t operation, const Range& rows) const {
-    if (rows.size() == 0) return {};
-    const int64_t row_bytes = slab_.row_bytes(operation);
-    auto* const first = static_cast<std::byte*>(pieces_.maps[operation].data_ptr());
-    return {first + (rows.begin - slab_.held(operation).begin) * row_bytes,
-            static_cast<size_t>(rows.size() * row_bytes)};
+std::span<std::byte> Slab::bytes_of(size_t map, const Range& rows) const {
+    const int64_t row_bytes = slab().row_bytes(map);
+    auto* const first = static_cast<std::byte*>(pieces_.maps[map].data_ptr());
+    return {first + (rows.begin - slab().held(map).begin) * row_bytes, static_cast<size_t>(rows.size() * row_bytes)};
 }
 
 Cropped::Cropped(const Network& network, const network::WindowCrop& crop, int64_t n, const ExpectedViews& expected,

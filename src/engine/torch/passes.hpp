@@ -60,7 +60,7 @@ class Bands final : public BandPass {
 /// A slab of an image with LibTorch, Note [Exchanged rows]: a tensor for each map, with room for the border rows of the
 /// neighbours where they are read. The border rows of a map are sent when all of its rows are made; the next step that
 /// reads them waits for those of the neighbours.
-class Slab final : public SlabPass {
+class Slab final : public TravellingSlabPass {
   public:
     /// `network`, `slab` and what `runner` holds must outlive it.
     Slab(const Network& network, const network::ExchangedSlab& slab, Runner runner);
@@ -68,17 +68,13 @@ class Slab final : public SlabPass {
     void run(const void* in, void* out, RowExchange* exchange) override;
 
   private:
-    void run_step(size_t step, at::Tensor& out, RowExchange* exchange);
-    void finish(RowExchange* exchange);
-    [[nodiscard]] BorderRows border_rows(size_t operation, network::Side side) const;
-    [[nodiscard]] std::span<std::byte> bytes_of(size_t operation, const Range& rows) const;
+    void run_step(size_t step, at::Tensor& out);
+    [[nodiscard]] std::span<std::byte> bytes_of(size_t map, const Range& rows) const override;
 
     const Network& network_;
-    const network::ExchangedSlab& slab_;
     Runner runner_;
     std::vector<network::PieceStep> steps_;
-    PieceMaps pieces_;                 // of the last pass: rows may still be on the way when it fails
-    std::optional<size_t> in_flight_;  // the map whose border rows are on the way
+    PieceMaps pieces_;  // of the last pass: rows may still be on the way when it fails
 };
 
 /// Maps are allocated in each call, as those of whole windows.
