@@ -33,7 +33,8 @@ struct FloatImage {
 struct WeightsFile {
     std::filesystem::path path;
     network::NetworkKind network = network::kind_of<network::DrunetShape>();
-    std::optional<double> trained_sigma = {};  // of a network for one noise level; not given: what the file says
+    std::optional<double> trained_sigma = {};  // of a network for one noise level, 0.0001 to 1; not given: what the
+                                               // file says
 };
 
 /// A network with pseudo-random weights, for tests and for timing: its output is of no other use.
@@ -44,7 +45,7 @@ struct UntrainedNetwork {
 
 struct DenoiseOptions {
     std::variant<WeightsFile, UntrainedNetwork> network;
-    std::optional<double> sigma = {};  // standard deviation of the noise in [0,1]; not given: estimated
+    std::optional<double> sigma = {};  // standard deviation of the noise: 0, or 0.0001 to 1; not given: estimated
     int64_t patch = 256;               // pixels; a multiple of the network's alignment
     std::optional<int64_t> halo = {};  // pixels, such a multiple; 0: none; not given: the exact one
     int64_t batch = 4;                 // windows in one forward call
@@ -55,7 +56,8 @@ struct DenoiseOptions {
 };
 
 /// The denoised image, of the same extent. Throws UsageError for options that are not possible or do not fit the image,
-/// and for values that are not finite; OutOfMemory, and IndexLimit for windows too large for LibTorch's indices.
+/// and for values that are not finite; OutOfMemory, IndexLimit for windows too large for LibTorch's indices, and Error
+/// where the output is not finite, as that of values far outside of [0,1].
 [[nodiscard]] FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options);
 
 }  // namespace pb

@@ -267,6 +267,10 @@ class Changed(ResumeTest):
             written = [name for point in self.points()
                        for name in (point['output_file'], *map(point['preview'].get, PICTURES)) if name]
             self.assertEqual((len(written), len(set(written))), (3 * count, 3 * count))
+            if saved == 'true':
+                Path(next(point['output_file'] for point in self.points())).unlink()
+                result = self.go('--resume', '--set', 'image.seed=[2, 0, 1]', study=study)
+                self.assertIn('1 image of finished points is gone', result.stderr)
 
     def test_a_pipe_in_the_place_of_the_results_is_refused(self):
         self.out.mkdir()

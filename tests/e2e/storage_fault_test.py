@@ -109,6 +109,42 @@ class FullDisk(faulty.FaultyTest):
         self.assertEqual(list(self.out.iterdir()), [])
 
 
+class OtherFolders(faulty.FaultyTest):
+    """The second of two ranks sees other folders, as on another node or in a container of its own."""
+
+    def setUp(self):
+        super().setUp()
+        if why := why_no_small_disk():
+            self.skipTest(why)
+        self.photos = self.folder / 'photos'
+        self.photos.mkdir()
+        for i in range(4):
+            (self.photos / f'{i}.png').write_bytes(program.png(40, 30))
+        self.out.mkdir()
+
+    def denoise(self, mount, folder):
+        """Rank 1 has `folder` from `mount`."""
+        script = ('if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exec unshare --mount sh -c "$0 && exec \\"\\$@\\"" x "$@"; fi; '
+                  'exec "$@"')
+        return subprocess.run([*program.MPIRUN, '-n', '2', 'sh', '-c', script, f'{mount} {folder}', program.PROGRAM, 'denoise',
+                               str(self.photos), str(self.out), '--weights', 'seed:1', '--allow-untrained', '--network',
+                               'dncnn', '--halo', '8', '--threads', '1'], capture_output=True, text=True, timeout=100)
+
+    def test_outputs_that_only_one_rank_sees(self):
+        result = self.denoise('mount -t tmpfs tmpfs', self.out)
+        self.assert_refused(result, 2, 'rank 1@', str(self.out), 'all nodes see')
+        self.assertEqual(list(self.out.iterdir()), [])
+
+    def test_a_folder_that_one_rank_cannot_write(self):
+        result = self.denoise('mount -t tmpfs -o ro tmpfs', self.out)
+        self.assert_refused(result, 2, 'rank 1@', str(self.out), 'Read-only')
+        self.assertEqual(list(self.out.iterdir()), [])
+
+    def test_a_shared_memory_of_its_own(self):
+        result = self.denoise('mount -t tmpfs tmpfs', '/dev/shm')
+        self.assert_refused(result, 2, '/dev/shm', '--ipc=host')
+
+
 class Stopped:
     """A study that is stopped in its second point, while `meddle` is called."""
 

@@ -64,6 +64,20 @@ class Quality(ReadersTest):
         self.assert_near(told, tuple(psnr((image[known] - low) / (high - low), (clean[known] - low) / (high - low))
                                      for image in (noisy, tifffile.imread(self.out))))
 
+    def test_is_of_the_samples_in_the_file(self):
+        """Of 8 bits, whose rounding shows beside so little noise."""
+        clean = 255 * scene(60, 64)
+        noisy = numpy.round(clean + numpy.random.default_rng(1).normal(0, 0.3, clean.shape)).astype(numpy.uint8)
+        tifffile.imwrite(self.noisy, noisy)
+        tifffile.imwrite(self.clean, clean.astype(numpy.float32) / 255)
+        for output in ('memory', 'file'):
+            told = self.told('--output', output)
+            self.assert_near(told, (psnr(noisy / 255, clean / 255), psnr(tifffile.imread(self.out) / 255, clean / 255)))
+        tifffile.imwrite(self.clean, clean.astype(numpy.float32))
+        for output in ('memory', 'file'):
+            told = self.told('--output', output, '--range', '0:255')
+            self.assert_near(told, (psnr(noisy / 255, clean / 255), psnr(tifffile.imread(self.out) / 255, clean / 255)))
+
     def test_of_raw_samples_beside_raw_ones_and_a_tiff(self):
         clean = numpy.round(FULL * scene(50, 60)).astype(numpy.uint16)
         noisy = numpy.round(FULL * with_noise(clean / FULL)).astype(numpy.uint16)

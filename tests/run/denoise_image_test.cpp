@@ -119,7 +119,49 @@ TEST(DenoiseImage, WhatCannotBeIsRefused) {
               }).find("device = cuda 1000"),
               std::string::npos);
     EXPECT_NE(refusal_of([](auto& o) { o.network = WeightsFile{"/none"}; }).find("/none"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.sigma = 1e-30; }).find("sigma = 1e-30"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.device = {DeviceKind::cpu, 1}; }).find("device = cpu 1"), std::string::npos);
+    for (const auto& shape : {network::DncnnShape{.depth = 0}, network::DncnnShape{.depth = 100'000'000},
+                              network::DncnnShape{.depth = 3, .width = -8}})
+        EXPECT_NE(refusal_of([&](auto& o) {
+                      o.network = UntrainedNetwork{shape, 1};
+                  }).find("network"),
+                  std::string::npos);
     EXPECT_NE(refusal(picture, small_dncnn(1)).find("for 1 image channel, the image has 3"), std::string::npos);
+}
+
+TEST(DenoiseImage, ATrainedLevelIsOneThatNetworksHave) {
+    const std::string file = testing::TempDir() + "denoise_image_level.safetensors";
+    engine::save_safetensors(
+        test::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
+    for (const double level : {0.0, -1.0, 2.0, std::nan("")})
+        EXPECT_NE(
+            refusal(make_picture(3), {.network = WeightsFile{file, network::kind_of<network::DncnnShape>(), level}})
+                .find("trained_sigma"),
+            std::string::npos)
+            << level;
+    std::filesystem::remove(file);
+}
+
+TEST(DenoiseImage, AnExtentIsLookedAtBeforeTheValues) {
+    const std::vector<float> values(12, 0.5F);
+    for (const Extent extent : {Extent{0, 4}, Extent{-1000000, -1000000}, Extent{int64_t{1} << 62, 4}})
+        EXPECT_NE(usage_error([&] {
+                      (void)denoise({values.data(), extent, 3}, small_dncnn());
+                  }).find("pixels"),
+                  std::string::npos);
+    DenoiseOptions options = small_dncnn();
+    options.sigma.reset();
+    EXPECT_NE(usage_error([&] {
+                  (void)denoise({values.data(), {1, 4}, 3}, options);
+              }).find("sigma"),
+              std::string::npos);
+}
+
+TEST(DenoiseImage, AnOutputThatIsNotFiniteIsAnError) {
+    FloatImage picture = make_picture(3);
+    std::ranges::fill(picture.values, 3e38F);
+    EXPECT_THROW((void)denoise(view(picture), small_dncnn()), Error);
 }
 
 TEST(DenoiseImage, ValuesThatAreNotFiniteAreNamed) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/error.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -79,8 +80,8 @@ class Graph {
     std::vector<MapShape> shapes_;
 };
 
-/// Writes a network down as its forward pass: each function appends an operation and returns its index. It checks
-/// nothing: `Graph` does.
+/// Writes a network down as its forward pass: each function appends an operation and returns its index. Throws Error
+/// for more operations than a network can have; `Graph` checks all else.
 class GraphBuilder {
   public:
     size_t input(int64_t channels) { return append({.kind = OperationKind::input, .channels = channels}); }
@@ -104,6 +105,8 @@ class GraphBuilder {
     size_t upsample(size_t x) { return append({.kind = OperationKind::upsample, .operands = {x}}); }
 
     size_t append(Operation operation) {
+        constexpr size_t kMost = 65536;
+        if (operations_.size() == kMost) throw Error("network: more than 65536 operations");
         operations_.push_back(std::move(operation));
         return operations_.size() - 1;
     }

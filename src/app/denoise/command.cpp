@@ -8,10 +8,12 @@
 #include "app/denoise/results.hpp"
 #include "app/session.hpp"
 #include "app/terminal.hpp"
+#include "base/atomic_file.hpp"
 #include "plan/image_sharing.hpp"
 #include "plan/plan.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
+#include "run/from_root.hpp"
 #include "run/launch.hpp"
 #include "run/pipeline/batch_queue.hpp"
 #include "run/point/engine_cache.hpp"
@@ -24,6 +26,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -42,6 +45,21 @@ struct DenoiseLaunch {
     std::shared_ptr<SharedBlocks> blocks;  // of the ranks of each node
 };
 
+/// Throws on all ranks where one cannot write into the folder of the outputs, or does not see there what the root
+/// writes: its images would be lost. Collective.
+void require_shared_folder(const comm::Communicator& world, const std::filesystem::path& output) {
+    std::optional<AtomicFile> probe;
+    const auto name = [&](int rank) { return output.parent_path() / fmt::format("seen-by-rank-{}", rank); };
+    run::together(world, [&] { probe.emplace(name(world.rank())); });
+    const std::filesystem::path of_root = run::from_root(world, probe.value().path());
+    run::together(world, [&] {
+        if (!std::filesystem::exists(of_root))
+            throw UsageError(fmt::format("the output folder '{}' is not that of rank 0: name one that all nodes see",
+                                         output.parent_path().string()));
+    });
+    world.barrier();  // then the root's is removed
+}
+
 /// Decides how the images are shared out. The root prints it. Collective.
 DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communicator& world,
                           const plan::Topology& topology, const std::vector<DenoiseJob>& jobs, bool single) {
@@ -56,6 +74,7 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
                          run::make_shared_blocks(world, topology)};
     const std::string line = plan::sharing_line(launch.sharing, world.size());
     if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
+    if (world.size() > 1 && !launch.sharing.apart.empty()) require_shared_folder(world, jobs.front().output);
     return launch;
 }
 
@@ -110,7 +129,9 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
     const size_t count = (apart ? launch.sharing.apart : launch.sharing.together).size();
     if (count == 0) return;
     const Group group = make_group(launch, apart);
+    const std::string rank = apart && launch.world.size() > 1 ? comm::name_of_rank(launch.world) : "";
     const auto report = [&](size_t job, std::string lines, const ImagePasses& passes) {
+        if (!passes.is_written && !passes.is_interrupted && !rank.empty()) lines += fmt::format(" ({})", rank);
         if (group.ranks.is_root()) results.push_back({job, std::move(lines), passes});
     };
     Denoise denoise(launch.arguments, group, progress, report);

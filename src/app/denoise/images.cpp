@@ -223,9 +223,7 @@ double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource&
 }
 
 std::string SaidOnce::note(const std::string& subject, const std::string& text) {
-    if (text.empty() || last_ == subject) return "";
-    last_ = subject;
-    return text;
+    return !text.empty() && said_.insert(subject).second ? text : "";
 }
 
 /// The point's note on the noise level. That it has no effect is said of the first image alone where the user gave

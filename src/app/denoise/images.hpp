@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,11 @@ void require_possible(const DenoiseArguments& arguments, const plan::Topology& t
 /// A note that need not be said again of the next image.
 class SaidOnce {
   public:
-    /// Returns `text`; nothing where the one before was about the same `subject`.
+    /// Returns `text`; nothing where there was one about the same `subject`.
     [[nodiscard]] std::string note(const std::string& subject, const std::string& text);
 
   private:
-    std::string last_;
+    std::set<std::string> said_;
 };
 
 class Denoise {

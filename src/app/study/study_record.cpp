@@ -189,8 +189,18 @@ void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& pl
     check_changes(changes, file_, options_.force);
     for (size_t i = 0; i < plan.points.size(); ++i)
         if (!resumption.finished[i]) to_do_.push_back(i);
-    for (const auto& kept : resumption.kept) keep_files_of(kept.recorded->trace);
+    int64_t num_gone = 0;
+    for (const auto& kept : resumption.kept) {
+        keep_files_of(kept.recorded->trace);
+        const fs::path image = kept.recorded->trace.output_file;
+        num_gone += image.empty() || fs::exists(options_.folder / image.filename()) ? 0 : 1;
+    }
     print_timed(fmt::format("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size()));
+    if (num_gone > 0)
+        print_timed(
+            fmt::format("{} of finished points {} gone, and not made again: measure in another folder (--out) to "
+                        "have them",
+                        counted(num_gone, "image"), num_gone == 1 ? "is" : "are"));
     resumption.lines.push_back(report::resume_line(environment));
     results_.emplace(file_, resumption.lines);
 }

@@ -2,13 +2,39 @@
 
 #include "comm/mpi_calls.hpp"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <map>
+#include <vector>
+
 namespace pb::comm {
 
 namespace {
 
 constexpr int kRoot = 0;
+constexpr const char* kWindowFolder = "/dev/shm";
+
+/// The same text for ranks that see the same folder.
+std::string window_folder() {
+    struct stat folder {};
+    if (::stat(kWindowFolder, &folder) != 0) return "none";
+    return fmt::format("{}:{}", folder.st_dev, folder.st_ino);
+}
 
 }  // namespace
+
+std::optional<std::string> shared_counter_obstacle(const Communicator& ranks) {
+    std::map<std::string, std::string> folders;
+    const std::vector<std::string> hosts = ranks.all_gather(host_name()), seen = ranks.all_gather(window_folder());
+    for (size_t rank = 0; rank < hosts.size(); ++rank)
+        if (folders.try_emplace(hosts[rank], seen[rank]).first->second != seen[rank])
+            return fmt::format(
+                "rank {}@{} sees another {} than other ranks of this host: give their containers one (--ipc=host), or "
+                "host names of their own",
+                rank, hosts[rank], kWindowFolder);
+    return std::nullopt;
+}
 
 struct SharedCounter::Impl {
     const Communicator& ranks;

@@ -8,8 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace pb::comm {
+
+/// Why ranks of one host cannot share a counter: Open MPI's memory of windows lies in /dev/shm, and where ranks of
+/// containers of their own see another one they would wait for each other for ever. None: they can. Collective.
+[[nodiscard]] std::optional<std::string> shared_counter_obstacle(const Communicator& ranks);
 
 class SharedCounter {
   public:

@@ -1,5 +1,7 @@
 #include "run/pipeline/batch_queue.hpp"
 
+#include "run/agreement.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +13,7 @@ BatchQueue::BatchQueue(std::vector<Range> batches) : batches_(std::move(batches)
 
 BatchQueue::BatchQueue(std::vector<Range> batches, const comm::Communicator& ranks, bool ask_early)
     : BatchQueue(std::move(batches)) {
+    if (const auto obstacle = comm::shared_counter_obstacle(ranks)) throw AgreedError(*obstacle, ExitCode::usage);
     counter_ = std::make_unique<comm::SharedCounter>(ranks);
     ask_early_ = ask_early;
 }

@@ -18,7 +18,7 @@ class BatchQueue {
     explicit BatchQueue(std::vector<Range> batches);
     /// A queue of the batches of all `ranks`. With `ask_early` a rank requests the next number while the batch before
     /// it runs. This is needed where the counter answers slowly. Its cost: when the work runs out, a slow rank already
-    /// holds one more batch.
+    /// holds one more batch. Throws AgreedError where ranks of a host cannot share a counter. Collective.
     BatchQueue(std::vector<Range> batches, const comm::Communicator& ranks, bool ask_early);
 
     /// Tells `listener`, which must outlive the queue, when a pass begins and how many batches are given out.

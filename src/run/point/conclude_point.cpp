@@ -53,12 +53,23 @@ namespace {
 /// would be equal.
 bool is_comparable(double samples, double outside) { return samples > 0 && 2 * outside <= samples; }
 
+/// The output as its file holds it: with a range its samples are in [0,1] until they are stored.
+image::Image read_as_stored(const Slab& output, ImageSource& source) {
+    const Rect whole{0, 0, source.extent()};
+    if (source.map() == nullptr) return MemorySink(output, &source).read(whole);
+    image::Image stored(whole.extent, output.pixels.channels, source.stored_info().dtype);
+    image::Image samples(whole.extent, output.pixels.channels, DType::f32);
+    source.to_stored(whole, output.part(whole), stored.view());
+    source.from_stored(whole, stored.view(), samples.view());
+    return samples;
+}
+
 /// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images, or most are far
 /// outside of [0,1]. Call it only on the root.
 std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
     image::Image clean = source.read_clean(whole);
-    image::Image denoised = MemorySink(output, &source).read(whole);
+    image::Image denoised = read_as_stored(output, source);
     image::Image noisy = source.read_noisy(whole);
     const int64_t samples =
         whole.extent.pixels() * output.pixels.channels - source.blank_gaps(whole, {&clean, &denoised, &noisy});
