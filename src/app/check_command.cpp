@@ -10,8 +10,8 @@
 #include "doctor/check_text.hpp"
 #include "doctor/launch_facts.hpp"
 #include "engine/worker/engine_places.hpp"
+#include "run/environment.hpp"
 #include "run/from_root.hpp"
-#include "run/launch.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -5,7 +5,6 @@
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
-#include "report/export/csv.hpp"
 #include "report/export/exports.hpp"
 #include "report/html/page.hpp"
 

@@ -8,7 +8,6 @@
 #include "config/settings.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
-#include "run/launch.hpp"
 
 #include <fmt/format.h>
 

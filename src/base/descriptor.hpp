@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace pb {
@@ -62,5 +63,16 @@ class Mapping {
 /// Writes all of `bytes` at `offset`; without one where the file stands, as pipes want it. Returns false with errno
 /// when the system refuses.
 [[nodiscard]] bool write_at(int descriptor, std::optional<uint64_t> offset, std::span<const std::byte> bytes) noexcept;
+
+// RAII for C handles: `using Stream = Handle<cudaStream_t, cudaStreamDestroy>`. One closer, no wrapper classes.
+
+template <class H, auto Close>
+struct Closer {
+    using pointer = H;
+    void operator()(H handle) const noexcept { (void)Close(handle); }
+};
+
+template <class H, auto Close>
+using Handle = std::unique_ptr<std::remove_pointer_t<H>, Closer<H, Close>>;
 
 }  // namespace pb

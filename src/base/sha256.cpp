@@ -1,6 +1,6 @@
 #include "base/sha256.hpp"
 
-#include "base/handle.hpp"
+#include "base/descriptor.hpp"
 #include "base/user_paths.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -5,7 +5,15 @@
 
 #include "comm/communicator.hpp"
 
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
 
 namespace pb::comm {
 
@@ -24,6 +32,59 @@ class Watchdog {
   private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
+};
+
+// Ends the job where a call fails, or does not return, whose counterpart another rank waits for.
+
+/// Prints "patchbench: <rank>: <why>: ending the job" and ends the job with exit code 1.
+[[noreturn]] void end_job(const std::string& rank, const std::string& why) noexcept;
+
+/// Runs `call`; when it throws, ends the job. `what` the call does is put before the text of the error.
+template <class Call>
+void or_end_job(const std::string& rank, const std::string& what, Call&& call) noexcept {
+    try {
+        std::forward<Call>(call)();
+    } catch (const std::exception& error) {
+        end_job(rank, what + ": " + error.what());
+    }
+}
+
+/// Ends the job when a call does not return, as one of a driver may: a thread looks.
+class CallLimit {
+  public:
+    /// `what`: the calls, in the message.
+    CallLimit(std::string rank, std::string what, double limit_s);
+    ~CallLimit();
+    CallLimit(const CallLimit&) = delete;
+    CallLimit& operator=(const CallLimit&) = delete;
+
+    /// Runs `call`, which must return within the limit.
+    template <class Call>
+    void operator()(Call&& call) {
+        const Running running(*this);
+        std::forward<Call>(call)();
+    }
+
+  private:
+    /// While it exists a call is running.
+    class Running {
+      public:
+        explicit Running(CallLimit& limit);
+        ~Running();
+        Running(const Running&) = delete;
+        Running& operator=(const Running&) = delete;
+
+      private:
+        std::atomic<int64_t>& deadline_;
+    };
+    void watch(const std::stop_token& stop);
+
+    std::string rank_, what_;
+    double limit_s_;
+    std::atomic<int64_t> deadline_ns_;  // on the steady clock
+    std::mutex mutex_;
+    std::condition_variable_any ended_;
+    std::jthread thread_;
 };
 
 }  // namespace pb::comm

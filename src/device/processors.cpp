@@ -1,9 +1,7 @@
 #include "device/processors.hpp"
 
 #include "base/text.hpp"
-#include "device/control_group.hpp"
 #include "device/host_memory.hpp"
-#include "device/kernel_text.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/device/device.hpp"

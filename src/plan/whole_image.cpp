@@ -1,4 +1,4 @@
-#include "plan/whole_image.hpp"
+#include "plan/plan.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shape.hpp"

@@ -3,11 +3,10 @@
 // the schema follow.
 #pragma once
 
-#include "base/stopping.hpp"
+#include "base/statistics.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 #include "record/fields.hpp"
-#include "record/profile.hpp"
 #include "record/rank.hpp"
 #include "record/verification.hpp"
 

@@ -37,7 +37,7 @@ struct Metric {
     MetricAccess value;
     std::string (*cell)(const measure::Summary&) = nullptr;   // cell text, if it says more than the value
     int need = 0;                                             // of a headline: when a narrow table leaves it out
-    std::string (*brief)(const measure::Summary&) = nullptr;  // cell text of a narrow table (tables/points_table.hpp)
+    std::string (*brief)(const measure::Summary&) = nullptr;  // cell text of a narrow table (tables/points_table.cpp)
 
     /// Headlines appear in the terminal table and as FOM lines.
     [[nodiscard]] constexpr bool is_headline() const { return heading[0] != '\0'; }

@@ -1,5 +1,3 @@
-#include "base/stopping.hpp"
-
 #include "base/statistics.hpp"
 #include "support/random_samples.hpp"
 

@@ -1,4 +1,4 @@
-#include "comm/end_job.hpp"
+#include "comm/watchdog.hpp"
 
 #include "patchbench/base/error.hpp"
 

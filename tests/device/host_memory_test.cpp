@@ -1,8 +1,6 @@
 #include "device/host_memory.hpp"
 
 #include "base/text.hpp"
-#include "device/control_group.hpp"
-#include "device/kernel_text.hpp"
 #include "device/processors.hpp"
 
 #include <gtest/gtest.h>

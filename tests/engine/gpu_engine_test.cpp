@@ -1,7 +1,7 @@
 // The torch engine on a CUDA device against the same engine on the CPU in fp32.
 #include "engine/cropped_windows.hpp"
 #include "engine/torch_library.hpp"
-#include "plan/whole_image.hpp"
+#include "plan/plan.hpp"
 #include "support/computed_graphs.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/networks.hpp"

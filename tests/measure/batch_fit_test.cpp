@@ -1,4 +1,4 @@
-#include "measure/study/batch_fit.hpp"
+#include "measure/study/batch_curve.hpp"
 
 #include "patchbench/base/error.hpp"
 

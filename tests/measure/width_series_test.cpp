@@ -1,5 +1,4 @@
-#include "measure/study/width_series.hpp"
-
+#include "measure/study/scaling.hpp"
 #include "support/study_points.hpp"
 #include "sweep_traces.hpp"
 

@@ -1,7 +1,7 @@
 // Runs one network over images of a .npy file (N, H, W, C), for comparison with Python: whole images through
 // whole_image_calls, exactly as `workload: whole` does.
 #include "peer/npy.hpp"
-#include "plan/whole_image.hpp"
+#include "plan/plan.hpp"
 #include "support/checkpoint_files.hpp"
 #include "support/state_dict.hpp"
 

@@ -1,5 +1,4 @@
-#include "plan/whole_image.hpp"
-
+#include "plan/plan.hpp"
 #include "support/messages.hpp"
 #include "support/networks.hpp"
 

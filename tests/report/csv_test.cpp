@@ -1,7 +1,6 @@
-#include "report/export/csv.hpp"
-
 #include "base/statistics.hpp"
 #include "measure/three_rank_trace.hpp"
+#include "report/export/exports.hpp"
 #include "report/metrics.hpp"
 #include "results_of.hpp"
 

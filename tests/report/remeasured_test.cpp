@@ -1,6 +1,6 @@
 // Tests the record, the table and the notes of a point that was measured again or that drifts in spite of it.
 #include "measure/telemetry_trace.hpp"
-#include "report/export/csv.hpp"
+#include "report/export/exports.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "results_of.hpp"
 

@@ -1,8 +1,7 @@
 // Which of many images are computed again for verification.
-#include "run/verify/check_budget.hpp"
-
 #include "plan/bands.hpp"
 #include "run/verify/probes.hpp"
+#include "run/verify/verification.hpp"
 
 #include <gtest/gtest.h>
 

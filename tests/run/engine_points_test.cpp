@@ -1,6 +1,6 @@
 // Points whose network runs in a process beside each rank: verified like every point, failures become their status.
 #include "engine/worker/engine_places.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/environment_variable.hpp"
 #include "support/planned_point.hpp"

@@ -1,6 +1,6 @@
 // Output on its way to the root: ranks that are told to be on nodes of their own share no memory, and every pixel still
 // arrives at its place.
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
 #include "support/small_point.hpp"

@@ -2,7 +2,7 @@
 // own verification.
 #include "base/fault.hpp"
 #include "image/image_file.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
 #include "run/weights_source.hpp"

@@ -1,8 +1,7 @@
 // Noise that is not what was asked for: the check against sources that change it.
-#include "run/verify/noise_check.hpp"
-
 #include "base/atomic_file.hpp"
 #include "run/pixels/image_source.hpp"
+#include "run/verify/probes.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>

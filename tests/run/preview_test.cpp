@@ -1,5 +1,5 @@
 // Pictures for the report: which points leave them, and what they show.
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/load_image.hpp"
 

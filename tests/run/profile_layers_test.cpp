@@ -1,5 +1,5 @@
 // The profile of a point: layers by name, FLOP of the graph, on the slowest rank, and a note where there are none.
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"

@@ -1,7 +1,7 @@
 // A point whose repetitions drift is measured again by itself: a pipeline whose passes take as long as the test says.
 #include "comm/interruption.hpp"
 #include "run/agreement.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/point/repetitions.hpp"
 

@@ -2,7 +2,7 @@
 #include "run/point/repetitions.hpp"
 
 #include "device/host_memory.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"

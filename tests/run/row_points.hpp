@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plan/prediction.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"

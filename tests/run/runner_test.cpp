@@ -5,7 +5,7 @@
 #include "base/fault.hpp"
 #include "network/native_layout.hpp"
 #include "run/agreement.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/point/engine_cache.hpp"
 #include "run/work.hpp"

@@ -2,7 +2,7 @@
 #include "run/point/settle.hpp"
 
 #include "run/agreement.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/checkpoint_files.hpp"
 #include "support/planned_point.hpp"

@@ -1,7 +1,7 @@
 // Outputs that no rank holds: the same pixels as held ones, in memory that does not grow with the image, and nothing
 // left behind where a rank cannot write.
 #include "device/host_memory.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/pixels/core_sink.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/runner.hpp"

@@ -1,7 +1,7 @@
 // Points whose devices are simulated, and batches that ranks take when they are ready: every pixel passes through, is
 // checked, and the work is shared out as said.
 #include "base/sha256.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/runner.hpp"
 #include "run/verify/verification.hpp"

@@ -1,7 +1,7 @@
 // Clocks of hosts, and what each rank did when, on one of them.
 #include "run/pipeline/timeline.hpp"
 
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/runner.hpp"
 #include "support/planned_point.hpp"
 

@@ -1,7 +1,7 @@
 // Verification judges: pixels that are wrong by little, in one window, one channel or one sample, on one rank, fail
 // with the rank and the place, whatever the output; right ones pass.
 #include "base/fault.hpp"
-#include "run/launch.hpp"
+#include "run/environment.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
 #include "support/checkpoint_files.hpp"

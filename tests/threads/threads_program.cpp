@@ -4,7 +4,6 @@
 // signal comes while threads look for it. share: the threads of a pool share loops. limit: a thread looks
 // whether calls return, until one does not.
 #include "base/thread_pool.hpp"
-#include "comm/end_job.hpp"
 #include "comm/interruption.hpp"
 #include "comm/shared/node_memory.hpp"
 #include "comm/watchdog.hpp"

@@ -14,7 +14,6 @@
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/from_root.hpp"
-#include "run/launch.hpp"
 #include "run/pipeline/batch_queue.hpp"
 #include "run/point/engine_cache.hpp"
 #include "run/weights_source.hpp"

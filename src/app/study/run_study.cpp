@@ -15,7 +15,6 @@
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/from_root.hpp"
-#include "run/launch.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
 #include "run/weights_source.hpp"

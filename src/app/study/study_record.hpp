@@ -7,7 +7,7 @@
 #include "measure/study/study_summary.hpp"
 #include "measure/verdict.hpp"
 #include "plan/plan.hpp"
-#include "report/export/csv.hpp"
+#include "report/export/exports.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
 

@@ -16,7 +16,6 @@
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/from_root.hpp"
-#include "run/launch.hpp"
 
 #include "patchbench/network/network_facts.hpp"
 

@@ -1,8 +1,8 @@
 // Border rows from GPU to GPU, Note [Rows by NCCL]. Not run on several GPUs so far.
-#include "comm/end_job.hpp"
 #include "comm/nccl/backend.hpp"
 #include "comm/nccl/communicator.hpp"
 #include "comm/rows/border_channel.hpp"
+#include "comm/watchdog.hpp"
 
 #include "patchbench/device/device.hpp"
 

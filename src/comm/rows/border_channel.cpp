@@ -1,8 +1,8 @@
 #include "comm/rows/border_channel.hpp"
 
-#include "comm/end_job.hpp"
 #include "comm/mpi_calls.hpp"
 #include "comm/nccl/backend.hpp"
+#include "comm/watchdog.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "device/telemetry/host_counters.hpp"
 
-#include "device/kernel_text.hpp"
+#include "device/host_memory.hpp"
 #include "device/processors.hpp"
 
 #include <fmt/format.h>

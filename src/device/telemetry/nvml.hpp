@@ -2,7 +2,7 @@
 // some of its functions. Every question may go unanswered.
 #pragma once
 
-#include "base/handle.hpp"
+#include "base/descriptor.hpp"
 #include "device/telemetry/gauge_sampler.hpp"
 
 #include <dlfcn.h>

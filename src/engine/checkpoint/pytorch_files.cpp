@@ -1,4 +1,4 @@
-#include "base/handle.hpp"
+#include "base/descriptor.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 #include "engine/checkpoint/pickle_value.hpp"
 #include "engine/checkpoint/readers.hpp"

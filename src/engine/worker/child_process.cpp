@@ -1,6 +1,6 @@
 #include "engine/worker/child_process.hpp"
 
-#include "base/handle.hpp"
+#include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 

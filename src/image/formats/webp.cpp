@@ -1,4 +1,4 @@
-#include "base/handle.hpp"
+#include "base/descriptor.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
 #include "image/formats/metadata.hpp"

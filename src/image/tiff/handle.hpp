@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/atomic_file.hpp"
-#include "base/handle.hpp"
+#include "base/descriptor.hpp"
 #include "image/formats/random_access.hpp"
 
 #include <tiffio.h>

@@ -2,7 +2,7 @@
 
 #include "base/sha256.hpp"
 #include "config/text.hpp"
-#include "measure/study/batch_fit.hpp"
+#include "measure/study/batch_curve.hpp"
 #include "plan/slabs.hpp"
 
 #include <fmt/format.h>

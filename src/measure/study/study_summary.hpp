@@ -6,12 +6,11 @@
 
 #include "measure/point_figures.hpp"
 #include "measure/roofline.hpp"
-#include "measure/study/batch_fit.hpp"
+#include "measure/study/batch_curve.hpp"
 #include "measure/study/point_groups.hpp"
 #include "measure/study/recommendation.hpp"
 #include "measure/study/scaling.hpp"
 #include "measure/study/variants.hpp"
-#include "measure/study/width_series.hpp"
 #include "measure/summary.hpp"
 
 #include <optional>

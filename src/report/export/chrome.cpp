@@ -2,7 +2,6 @@
 // JSON object format: complete events (X) with ts and dur in microseconds, and metadata events (M) for names. A process
 // is a rank and a thread is a stage. The points of a study follow one another, and a separate thread shows their names.
 #include "report/export/exports.hpp"
-#include "report/export/named_points.hpp"
 #include "report/results/json_values.hpp"
 
 #include <fmt/format.h>

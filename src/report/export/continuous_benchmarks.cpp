@@ -1,7 +1,6 @@
 // Writes the formats of services that follow benchmarks over commits.
 #include "measure/point_figures.hpp"
 #include "report/export/exports.hpp"
-#include "report/export/named_points.hpp"
 #include "report/results/json_values.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
-#include "report/export/csv.hpp"
-
 #include "base/text.hpp"
 #include "config/text.hpp"
+#include "report/export/exports.hpp"
 #include "report/metrics.hpp"
 
 #include <fmt/format.h>

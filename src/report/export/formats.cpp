@@ -1,5 +1,4 @@
 #include "report/export/exports.hpp"
-#include "report/export/named_points.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,6 @@
 // iteration, and its CPU time is the sum over all ranks. All metrics are user counters of the median entry.
 #include "base/statistics.hpp"
 #include "report/export/exports.hpp"
-#include "report/export/named_points.hpp"
 #include "report/results/json_values.hpp"
 
 #include <cmath>

@@ -3,8 +3,6 @@
 #include "measure/study/recommendation.hpp"
 #include "measure/verdict.hpp"
 #include "report/export/exports.hpp"
-#include "report/export/named_points.hpp"
-#include "report/tables/points_table.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>

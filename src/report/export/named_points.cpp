@@ -1,5 +1,4 @@
-#include "report/export/named_points.hpp"
-
+#include "report/export/exports.hpp"
 #include "report/results/setting_texts.hpp"
 #include "report/tables/tables.hpp"
 

@@ -3,7 +3,7 @@
 // as well.
 #include "base/statistics.hpp"
 #include "measure/study/variants.hpp"
-#include "report/export/csv.hpp"
+#include "report/export/exports.hpp"
 
 #include <fmt/format.h>
 

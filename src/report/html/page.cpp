@@ -2,7 +2,7 @@
 
 #include "base/atomic_file.hpp"
 #include "config/settings_access.hpp"
-#include "report/export/named_points.hpp"
+#include "report/export/exports.hpp"
 #include "report/metrics.hpp"
 #include "report/results/json_values.hpp"
 #include "report/results/results_file.hpp"

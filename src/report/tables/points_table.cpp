@@ -1,5 +1,3 @@
-#include "report/tables/points_table.hpp"
-
 #include "base/text.hpp"
 #include "report/metrics.hpp"
 #include "report/tables/tables.hpp"

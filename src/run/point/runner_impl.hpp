@@ -6,7 +6,6 @@
 #include "run/point/rank_share.hpp"
 #include "run/point/settle.hpp"
 #include "run/runner.hpp"
-#include "run/verify/check_budget.hpp"
 #include "run/verify/verification.hpp"
 #include "run/weights_source.hpp"
 
