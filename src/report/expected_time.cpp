@@ -24,64 +24,6 @@ Rates::Job job_of(const plan::Point& point) {
     return job;
 }
 
-}  // namespace
-
-void Rates::Rate::add(const Job& job, double job_seconds) {
-    seconds += job_seconds;
-    ++points;
-    if (!job.flop) return;
-    flop += *job.flop;
-    flop_seconds += job_seconds;
-}
-
-double Rates::Rate::expect(const Job& job) const {
-    if (job.flop && flop > 0) return *job.flop * flop_seconds / flop;
-    return seconds / static_cast<double>(points);
-}
-
-void Rates::add(const Job& job, double seconds) {
-    rates_[job.kind].add(job, seconds);
-    overall_.add(job, seconds);
-}
-
-double Rates::expect(const Job& job) const {
-    const auto own = rates_.find(job.kind);
-    return (own != rates_.end() ? own->second : overall_).expect(job);
-}
-
-TimeLeft::TimeLeft(const std::vector<plan::Point>& points) {
-    for (const auto& point : points) left_.push_back(job_of(point));
-}
-
-void TimeLeft::finish_next(double seconds) {
-    require(!left_.empty(), "TimeLeft: no point is left to finish");
-    rates_.add(left_.front(), seconds);
-    left_.pop_front();
-}
-
-void TimeLeft::skip_next() {
-    require(!left_.empty(), "TimeLeft: no point is left to skip");
-    left_.pop_front();
-}
-
-std::optional<double> TimeLeft::seconds(double spent_s) const {
-    if (rates_.empty()) return std::nullopt;
-    double total = 0;
-    for (const auto& job : left_) {
-        const double expected = rates_.expect(job);
-        total += std::max(0.0, expected - std::exchange(spent_s, 0));
-    }
-    return total;
-}
-
-std::string clock_text(double seconds) {
-    const auto whole = std::llround(seconds);
-    if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
-    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
-namespace {
-
 /// What measured points took beside their passes, as far as it is recorded.
 class AroundTimes {
   public:
@@ -141,6 +83,60 @@ double repeated_seconds(const plan::Point& point, double pass_s) {
 }
 
 }  // namespace
+
+void Rates::Rate::add(const Job& job, double job_seconds) {
+    seconds += job_seconds;
+    ++points;
+    if (!job.flop) return;
+    flop += *job.flop;
+    flop_seconds += job_seconds;
+}
+
+double Rates::Rate::expect(const Job& job) const {
+    if (job.flop && flop > 0) return *job.flop * flop_seconds / flop;
+    return seconds / static_cast<double>(points);
+}
+
+void Rates::add(const Job& job, double seconds) {
+    rates_[job.kind].add(job, seconds);
+    overall_.add(job, seconds);
+}
+
+double Rates::expect(const Job& job) const {
+    const auto own = rates_.find(job.kind);
+    return (own != rates_.end() ? own->second : overall_).expect(job);
+}
+
+TimeLeft::TimeLeft(const std::vector<plan::Point>& points) {
+    for (const auto& point : points) left_.push_back(job_of(point));
+}
+
+void TimeLeft::finish_next(double seconds) {
+    require(!left_.empty(), "TimeLeft: no point is left to finish");
+    rates_.add(left_.front(), seconds);
+    left_.pop_front();
+}
+
+void TimeLeft::skip_next() {
+    require(!left_.empty(), "TimeLeft: no point is left to skip");
+    left_.pop_front();
+}
+
+std::optional<double> TimeLeft::seconds(double spent_s) const {
+    if (rates_.empty()) return std::nullopt;
+    double total = 0;
+    for (const auto& job : left_) {
+        const double expected = rates_.expect(job);
+        total += std::max(0.0, expected - std::exchange(spent_s, 0));
+    }
+    return total;
+}
+
+std::string clock_text(double seconds) {
+    const auto whole = std::llround(seconds);
+    if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
 
 std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<const ResultsFile> earlier) {
     const auto [passes, num_ranks, around] = earlier_times(earlier);

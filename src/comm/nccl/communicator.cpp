@@ -32,6 +32,20 @@ ncclResult_t enqueue(const DeviceBytes& message, ncclComm_t native, cudaStream_t
                                    : ncclRecv(message.received, message.bytes, ncclUint8, message.peer, native, stream);
 }
 
+/// The barrier after a step waits two time-outs: when one rank fails at the start of a step, the others end it one
+/// time-out later and only then reach the barrier.
+constexpr double kBarrierTimeouts = 2;
+
+/// Makes an id on rank 0 and gives it to all ranks.
+ncclUniqueId share_unique_id(const Communicator& ranks) {
+    ncclUniqueId id{};
+    mpi::step_together(ranks, [&] {
+        if (ranks.is_root()) check(ncclGetUniqueId(&id));
+    });
+    ranks.broadcast(std::as_writable_bytes(std::span(&id, 1)));
+    return id;
+}
+
 }  // namespace
 
 void check(ncclResult_t status, ncclComm_t communicator, std::source_location where) {
@@ -122,24 +136,6 @@ void NcclCommunicator::close() noexcept {
         abort();  // a peer is gone
     }
 }
-
-namespace {
-
-/// The barrier after a step waits two time-outs: when one rank fails at the start of a step, the others end it one
-/// time-out later and only then reach the barrier.
-constexpr double kBarrierTimeouts = 2;
-
-/// Makes an id on rank 0 and gives it to all ranks.
-ncclUniqueId share_unique_id(const Communicator& ranks) {
-    ncclUniqueId id{};
-    mpi::step_together(ranks, [&] {
-        if (ranks.is_root()) check(ncclGetUniqueId(&id));
-    });
-    ranks.broadcast(std::as_writable_bytes(std::span(&id, 1)));
-    return id;
-}
-
-}  // namespace
 
 NcclRanks::NcclRanks(Communicator ranks, DeviceId device, double timeout_s)
     : ranks_(std::move(ranks)), barrier_(ranks_), device_(device), timeout_s_(timeout_s) {

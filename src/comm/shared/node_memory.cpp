@@ -64,6 +64,18 @@ struct stat status_of(int descriptor) {
     return status;
 }
 
+constexpr size_t kDigits = 64;  // of a SHA-256
+constexpr size_t kMostHeld = 8;
+
+/// A block that a rank holds. It may be opened through that rank. An empty name: none.
+struct Entry {
+    std::array<char, kDigits> name{};
+    SharedFileAddress address;
+
+    [[nodiscard]] bool is_free() const { return name.front() == '\0'; }
+};
+static_assert(std::is_trivially_copyable_v<Entry>);
+
 }  // namespace
 
 SharedFile make_node_file(const Communicator& node, size_t bytes) {
@@ -91,22 +103,6 @@ NodeMemory::NodeMemory(const Communicator& node, size_t bytes) {
     const SharedFile file = make_node_file(node, bytes);
     mpi::step_together(node, [&] { mapping_ = file.map(); });
 }
-
-namespace {
-
-constexpr size_t kDigits = 64;  // of a SHA-256
-constexpr size_t kMostHeld = 8;
-
-/// A block that a rank holds. It may be opened through that rank. An empty name: none.
-struct Entry {
-    std::array<char, kDigits> name{};
-    SharedFileAddress address;
-
-    [[nodiscard]] bool is_free() const { return name.front() == '\0'; }
-};
-static_assert(std::is_trivially_copyable_v<Entry>);
-
-}  // namespace
 
 /// What each rank of the node holds, in memory that all of them read and write under the lock of its file.
 struct NodeBlocks::Table {

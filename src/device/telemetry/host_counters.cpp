@@ -61,18 +61,6 @@ std::optional<double> clock_of(const std::filesystem::path& cpus) {
     return read > 0 ? std::optional(khz / read / 1000) : std::nullopt;
 }
 
-}  // namespace
-
-HostLoad read_host_load(const std::filesystem::path& proc, const std::filesystem::path& cpus) {
-    HostLoad load;
-    read_cpu_time(proc / "stat", load);
-    load.pressure_s = pressure_of(proc / "pressure" / "cpu");
-    load.clock_mhz = clock_of(cpus);
-    return load;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 std::string first_word(const fs::path& file) {
@@ -90,6 +78,14 @@ bool is_package(const fs::path& zone) {
 }
 
 }  // namespace
+
+HostLoad read_host_load(const std::filesystem::path& proc, const std::filesystem::path& cpus) {
+    HostLoad load;
+    read_cpu_time(proc / "stat", load);
+    load.pressure_s = pressure_of(proc / "pressure" / "cpu");
+    load.clock_mhz = clock_of(cpus);
+    return load;
+}
 
 ProcessorEnergy::ProcessorEnergy(const fs::path& folder) {
     std::error_code absent;

@@ -97,6 +97,24 @@ OpenFiles check_form(OpenFiles files, const config::ImageSettings& settings) {
                     settings.clean, has, settings.path, wanted));
 }
 
+OpenImage open_stack(const config::ImageSettings& settings, std::span<const int64_t> pages) {
+    if (settings.raw.empty()) return image::open_stack(settings.path, pages);
+    if (!pages.empty() && (pages.size() > 1 || pages.front() != 0))
+        throw UsageError(settings.path + ": raw samples are one image, without pages; leave out --pages");
+    return open_file(settings);
+}
+
+OpenFiles open_with(const config::ImageSettings& settings,
+                    const std::function<OpenImage(const config::ImageSettings&)>& open) {
+    OpenFiles files;
+    files.states.push_back({settings.path, file_version(settings.path)});  // before anything is read
+    files.image = open(settings);
+    if (settings.clean.empty()) return files;
+    files.states.push_back({settings.clean, file_version(settings.clean)});
+    files.clean = open(settings_of_clean(settings));
+    return check_form(std::move(files), settings);
+}
+
 }  // namespace
 
 OpenImage open_file(const config::ImageSettings& settings) {
@@ -105,17 +123,6 @@ OpenImage open_file(const config::ImageSettings& settings) {
     const bool alpha = shape.channels == 2 || shape.channels == 4;
     return image::open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
 }
-
-namespace {
-
-OpenImage open_stack(const config::ImageSettings& settings, std::span<const int64_t> pages) {
-    if (settings.raw.empty()) return image::open_stack(settings.path, pages);
-    if (!pages.empty() && (pages.size() > 1 || pages.front() != 0))
-        throw UsageError(settings.path + ": raw samples are one image, without pages; leave out --pages");
-    return open_file(settings);
-}
-
-}  // namespace
 
 void OpenFiles::turn_to(int64_t page) const {
     image->turn_to(page);
@@ -137,21 +144,6 @@ void FileState::require_unchanged() const {
     if (was_written_to(path, version))
         throw Error(fmt::format("{}: changed while it was read; run again when it is complete", path));
 }
-
-namespace {
-
-OpenFiles open_with(const config::ImageSettings& settings,
-                    const std::function<OpenImage(const config::ImageSettings&)>& open) {
-    OpenFiles files;
-    files.states.push_back({settings.path, file_version(settings.path)});  // before anything is read
-    files.image = open(settings);
-    if (settings.clean.empty()) return files;
-    files.states.push_back({settings.clean, file_version(settings.clean)});
-    files.clean = open(settings_of_clean(settings));
-    return check_form(std::move(files), settings);
-}
-
-}  // namespace
 
 OpenFiles open_files(const config::ImageSettings& settings) { return open_with(settings, open_file); }
 

@@ -122,6 +122,33 @@ class FileSink final : public StreamedSink {
     image::Image converted_;
 };
 
+/// Converts a few rows at a time, because gaps are read again from the input.
+image::Image stored_image(const Slab& output, ImageSource& source, DType type) {
+    constexpr int64_t kRows = 256;
+    image::Image stored(output.image, output.pixels.channels, type);
+    for (int64_t row = 0; row < output.image.h; row += kRows) {
+        const Rect part{row, 0, {std::min(kRows, output.image.h - row), output.image.w}};
+        source.to_stored(part, output.part(part), stored.view().part(part));
+    }
+    return stored;
+}
+
+namespace fs = std::filesystem;
+
+constexpr std::array kPictures{"denoised", "noisy", "clean"};
+
+/// Relative to the folder of the results.
+std::string picture_name(const PointFiles& files, const char* which) { return files.preview + "-" + which + ".png"; }
+
+/// Returns the name of the file.
+std::string save_picture(const image::Image& picture, const PointFiles& files, const char* which) {
+    image::Image bytes(picture.extent(), picture.channels(), DType::u8);
+    image::from_float(picture.view(), bytes.view());
+    std::string name = picture_name(files, which);
+    image::save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
+    return name;
+}
+
 }  // namespace
 
 OutputPlan plan_output(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
@@ -154,21 +181,6 @@ image::ImageMetadata metadata_to_save(ImageSource& source, const std::optional<i
     return metadata;
 }
 
-namespace {
-
-/// Converts a few rows at a time, because gaps are read again from the input.
-image::Image stored_image(const Slab& output, ImageSource& source, DType type) {
-    constexpr int64_t kRows = 256;
-    image::Image stored(output.image, output.pixels.channels, type);
-    for (int64_t row = 0; row < output.image.h; row += kRows) {
-        const Rect part{row, 0, {std::min(kRows, output.image.h - row), output.image.w}};
-        source.to_stored(part, output.part(part), stored.view().part(part));
-    }
-    return stored;
-}
-
-}  // namespace
-
 void save_output(const Slab& output, ImageSource& source, const PointFiles& files) {
     PixelView pixels = output.part({0, 0, output.image});
     image::ImageFile* original = source.file();
@@ -186,26 +198,6 @@ void save_output(const Slab& output, ImageSource& source, const PointFiles& file
     image::save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image,
                       files.compression.value_or(image::Compression::none));
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::array kPictures{"denoised", "noisy", "clean"};
-
-/// Relative to the folder of the results.
-std::string picture_name(const PointFiles& files, const char* which) { return files.preview + "-" + which + ".png"; }
-
-/// Returns the name of the file.
-std::string save_picture(const image::Image& picture, const PointFiles& files, const char* which) {
-    image::Image bytes(picture.extent(), picture.channels(), DType::u8);
-    image::from_float(picture.view(), bytes.view());
-    std::string name = picture_name(files, which);
-    image::save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
-    return name;
-}
-
-}  // namespace
 
 std::vector<fs::path> preview_files(const PointFiles& files) {
     std::vector<fs::path> names;

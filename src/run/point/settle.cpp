@@ -64,6 +64,47 @@ int64_t batch_on_cpu(const plan::Point& point, int64_t most) {
 /// Probes at the borders of the patches, which lie on a seam for every halo.
 std::vector<Rect> halo_probes(const plan::Point& point) { return seam_probes(plan::patch_grid(point, 0), kHaloProbes); }
 
+constexpr int64_t kScenePatch = 128;  // about: three patches along each axis meet at four corners
+constexpr int64_t kScenePatches = 3;
+/// Share of the tolerance that the error may take: half of that of a search on the image itself.
+constexpr double kSceneCaution = 0.25;
+
+/// The next power of 0.8 from `sigma` on upwards.
+double rounded_up(double sigma) {
+    constexpr double kStep = 0.8;
+    double level = 1;
+    while (level * kStep >= sigma && level * kStep >= network::kSmallestSigma) level *= kStep;
+    return level;
+}
+
+/// A point for the same network and noise level, on the scene.
+plan::Point scene_point(const plan::Point& point) {
+    plan::Point scene = point;
+    const double sigma = rounded_up(point.sigma);
+    const int64_t alignment = point.facts().alignment;
+    scene.sigma = sigma;
+    scene.settings.patch = round_up(kScenePatch, alignment);
+    scene.settings.image = {};
+    scene.settings.image.height = scene.settings.image.width = kScenePatches * scene.settings.patch;
+    scene.settings.image.channels = point.source.channels;
+    scene.settings.image.noise_sigma = sigma;
+    scene.source = {{scene.settings.image.height, scene.settings.image.width}, point.source.channels};
+    return scene;
+}
+
+/// Everything that the answer depends on.
+std::string question_of(const plan::Point& scene, const engine::Weights& weights) {
+    constexpr int kMethod = 2;  // to be raised when the search changes
+    return fmt::format("halo-{}-{}-sigma-{:.6g}-trained-{:.6g}-tolerance-{:.6g}-{}", weights.sha256, weights.channels(),
+                       scene.sigma, weights.trained_sigma.value_or(0), scene.settings.halo_tolerance, kMethod);
+}
+
+std::optional<int64_t> halo_in(const std::optional<std::string>& answer, int64_t alignment, int64_t most) {
+    int64_t halo = -1;
+    const bool fits = answer && read_number(*answer, halo) && halo >= 0 && halo <= most && halo % alignment == 0;
+    return fits ? std::optional(halo) : std::nullopt;
+}
+
 }  // namespace
 
 int64_t search_halo(const plan::Point& point, ReferencePath& reference, double caution) {
@@ -134,51 +175,6 @@ int64_t find_batch(int64_t most, const TryBatch& try_one) {
         if (!worthwhile || batch >= most || !budget.allows(std::min(2 * batch, most))) return best;
     }
 }
-
-namespace {
-
-constexpr int64_t kScenePatch = 128;  // about: three patches along each axis meet at four corners
-constexpr int64_t kScenePatches = 3;
-/// Share of the tolerance that the error may take: half of that of a search on the image itself.
-constexpr double kSceneCaution = 0.25;
-
-/// The next power of 0.8 from `sigma` on upwards.
-double rounded_up(double sigma) {
-    constexpr double kStep = 0.8;
-    double level = 1;
-    while (level * kStep >= sigma && level * kStep >= network::kSmallestSigma) level *= kStep;
-    return level;
-}
-
-/// A point for the same network and noise level, on the scene.
-plan::Point scene_point(const plan::Point& point) {
-    plan::Point scene = point;
-    const double sigma = rounded_up(point.sigma);
-    const int64_t alignment = point.facts().alignment;
-    scene.sigma = sigma;
-    scene.settings.patch = round_up(kScenePatch, alignment);
-    scene.settings.image = {};
-    scene.settings.image.height = scene.settings.image.width = kScenePatches * scene.settings.patch;
-    scene.settings.image.channels = point.source.channels;
-    scene.settings.image.noise_sigma = sigma;
-    scene.source = {{scene.settings.image.height, scene.settings.image.width}, point.source.channels};
-    return scene;
-}
-
-/// Everything that the answer depends on.
-std::string question_of(const plan::Point& scene, const engine::Weights& weights) {
-    constexpr int kMethod = 2;  // to be raised when the search changes
-    return fmt::format("halo-{}-{}-sigma-{:.6g}-trained-{:.6g}-tolerance-{:.6g}-{}", weights.sha256, weights.channels(),
-                       scene.sigma, weights.trained_sigma.value_or(0), scene.settings.halo_tolerance, kMethod);
-}
-
-std::optional<int64_t> halo_in(const std::optional<std::string>& answer, int64_t alignment, int64_t most) {
-    int64_t halo = -1;
-    const bool fits = answer && read_number(*answer, halo) && halo >= 0 && halo <= most && halo % alignment == 0;
-    return fits ? std::optional(halo) : std::nullopt;
-}
-
-}  // namespace
 
 int64_t TypicalHalos::find(const plan::Point& point, const engine::Weights& weights,
                            const MakeReference& make_reference) {

@@ -19,6 +19,12 @@ int64_t window_length(int64_t needed, int64_t padded, int64_t alignment) {
     return needed;
 }
 
+bool has_its_context(const plan::Tile& strip, const StripRules& rules) {
+    const int64_t begin = strip.window.column, end = begin + strip.window.extent.w;
+    const int64_t left = strip.core.column - begin, right = end - strip.core.column - strip.core.extent.w;
+    return (begin == 0 || left >= rules.before) && (end == rules.padded || right >= rules.behind);
+}
+
 }  // namespace
 
 ExpectedTiles::ExpectedTiles(Extent image, Extent patch, int64_t halo, int64_t alignment, int64_t step) {
@@ -49,16 +55,6 @@ plan::Tile ExpectedTiles::tile(int64_t index) const {
     const Stretch& column = columns_.at(static_cast<size_t>(index % std::ssize(columns_)));
     return {{row.window, column.window, window_}, {row.core, column.core, {row.core_count, column.core_count}}};
 }
-
-namespace {
-
-bool has_its_context(const plan::Tile& strip, const StripRules& rules) {
-    const int64_t begin = strip.window.column, end = begin + strip.window.extent.w;
-    const int64_t left = strip.core.column - begin, right = end - strip.core.column - strip.core.extent.w;
-    return (begin == 0 || left >= rules.before) && (end == rules.padded || right >= rules.behind);
-}
-
-}  // namespace
 
 std::vector<plan::Tile> strips_of_band(const Work& work, int64_t width) {
     std::vector<plan::Tile> strips;
