@@ -2,9 +2,8 @@
 
 #include "base/text.hpp"
 #include "report/comparison_doubts.hpp"
-#include "report/environment_differences.hpp"
+#include "report/differences.hpp"
 #include "report/point_identities.hpp"
-#include "report/results/setting_texts.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +77,8 @@ std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
     std::vector<std::string> all;
     if (size_text(here) != size_text(there))
         all.push_back(fmt::format("the image has {}, not {}", size_text(there), size_text(here)));
-    for (const auto& [key, mine, its] : differences(work_texts(here.trace.point), work_texts(there.trace.point)))
+    for (const auto& [key, mine, its, decisive] :
+         differences(work_texts(here.trace.point), work_texts(there.trace.point)))
         all.push_back(fmt::format("{} = {}, not {}", key, its, mine));
     return fmt::format("{}", fmt::join(all, "; "));
 }
@@ -143,7 +143,7 @@ void add_once(std::string text, std::vector<std::string>& texts) {
 
 /// What differs between two launches beside the work.
 void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
-    for (const auto& [key, was, is] : differences(protocol_of(before), protocol_of(after)))
+    for (const auto& [key, was, is, decisive] : differences(protocol_of(before), protocol_of(after)))
         add_once(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is), remarks);
     const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
         if (!was.empty() && !is.empty() && was != is)  // older files do not say it

@@ -1,8 +1,8 @@
 #include "report/resume.hpp"
 
+#include "report/differences.hpp"
 #include "report/point_identities.hpp"
 #include "report/results/json_values.hpp"
-#include "report/results/setting_texts.hpp"
 
 #include <fmt/format.h>
 
@@ -85,7 +85,7 @@ class Matching {
 
     /// Says in what the point of the study that is most like a recorded one differs from it.
     [[nodiscard]] std::string nearest_to(const RecordedPoint& recorded) const {
-        std::optional<std::vector<SettingDifference>> fewest;
+        std::optional<std::vector<Difference>> fewest;
         for (size_t i = 0; i < keys_.size(); ++i) {
             if (resumption_.finished[i]) continue;
             auto all = differences(work_texts(recorded.trace.point), work_texts(plan_.points[i]));
@@ -93,7 +93,7 @@ class Matching {
         }
         if (!fewest) return "";
         std::string text;  // empty where another device or another image makes the difference
-        for (const auto& [key, before, now] : *fewest)
+        for (const auto& [key, before, now, decisive] : *fewest)
             text += fmt::format("{}{} = {}, now {}", text.empty() ? ": " : "; ", key, before, now);
         return text;
     }
@@ -123,7 +123,7 @@ class Matching {
             texts.insert(texts.begin(), {"card of the network", point.settings.network.card_text()});
             return texts;
         };
-        for (const auto& [key, before, now] : differences(texts_of(recorded.trace.point), texts_of(planned)))
+        for (const auto& [key, before, now, decisive] : differences(texts_of(recorded.trace.point), texts_of(planned)))
             resumption_.changes.push_back(fmt::format("{} of {}: {} -> {}", key, recorded.summary.label, before, now));
     }
 

@@ -1,7 +1,7 @@
 #include "report/resume.hpp"
 
 #include "measure/three_rank_trace.hpp"
-#include "report/environment_differences.hpp"
+#include "report/differences.hpp"
 #include "report/expected_time.hpp"
 #include "support/messages.hpp"
 

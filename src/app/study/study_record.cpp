@@ -7,7 +7,7 @@
 #include "base/user_paths.hpp"
 #include "config/text.hpp"
 #include "measure/summary.hpp"
-#include "report/environment_differences.hpp"
+#include "report/differences.hpp"
 #include "report/html/page.hpp"
 #include "report/results_figures.hpp"
 #include "report/resume.hpp"

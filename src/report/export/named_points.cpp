@@ -1,5 +1,5 @@
+#include "report/differences.hpp"
 #include "report/export/exports.hpp"
-#include "report/results/setting_texts.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>

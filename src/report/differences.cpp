@@ -1,4 +1,6 @@
-#include "report/environment_differences.hpp"
+#include "report/differences.hpp"
+
+#include "config/text.hpp"
 
 #include <fmt/format.h>
 
@@ -16,15 +18,13 @@ namespace {
 /// These variables name a job or change what is printed. They do not change what is measured.
 constexpr std::string_view kIncidentalVariables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "NCCL_DEBUG"};
 
-using Differences = std::vector<EnvironmentDifference>;
-
-void add(Differences& all, const std::string& what, const std::string& before, const std::string& after,
+void add(std::vector<Difference>& all, const std::string& what, const std::string& before, const std::string& after,
          bool decisive = true) {
     if (before != after) all.push_back({what, before, after, decisive});
 }
 
 /// Adds an entry for each name that differs between the two sides.
-void add_named(Differences& all, const std::string& kind, const std::map<std::string, std::string>& before,
+void add_named(std::vector<Difference>& all, const std::string& kind, const std::map<std::string, std::string>& before,
                const std::map<std::string, std::string>& after) {
     std::set<std::string> names;
     for (const auto* side : {&before, &after})
@@ -40,8 +40,8 @@ void add_named(Differences& all, const std::string& kind, const std::map<std::st
 using PlaceText = std::function<std::string(const plan::RankPlace&)>;
 
 /// Adds one entry, for the first rank that differs; it stands for all ranks.
-void add_places(Differences& all, const char* what, const plan::Topology& before, const plan::Topology& after,
-                bool decisive, const PlaceText& text) {
+void add_places(std::vector<Difference>& all, const char* what, const plan::Topology& before,
+                const plan::Topology& after, bool decisive, const PlaceText& text) {
     const size_t ranks = std::min(before.ranks.size(), after.ranks.size());
     size_t first = ranks, count = 0;
     for (size_t i = ranks; i-- > 0;) {
@@ -78,7 +78,7 @@ std::string cores_text(const plan::Topology& topology) {
 
 std::string limit_text(double processors) { return processors > 0 ? fmt::format("{:.4g}", processors) : ""; }
 
-void add_topology(Differences& all, const plan::Topology& before, const plan::Topology& after) {
+void add_topology(std::vector<Difference>& all, const plan::Topology& before, const plan::Topology& after) {
     using Place = const plan::RankPlace&;
     add(all, "ranks", std::to_string(before.num_ranks()), std::to_string(after.num_ranks()));
     const auto places = [&](const char* what, bool decisive, const PlaceText& text) {
@@ -97,16 +97,22 @@ void add_topology(Differences& all, const plan::Topology& before, const plan::To
     places("affinity", false, [](Place p) { return p.affinity; });
 }
 
+/// Returns a visitor that collects the fields it is given.
+auto into(SettingTexts& texts) {
+    return [&texts](const config::FieldName& field, const auto& value) {
+        texts.emplace_back(field.key, config::format_setting(value));
+    };
+}
+
 }  // namespace
 
-std::string EnvironmentDifference::text() const {
+std::string Difference::text() const {
     const auto shown = [](const std::string& value) { return value.empty() ? std::string("none") : value; };
     return what + ": " + shown(before) + " -> " + shown(after);
 }
 
-std::vector<EnvironmentDifference> environment_differences(const record::Environment& before,
-                                                           const record::Environment& after) {
-    Differences all;
+std::vector<Difference> environment_differences(const record::Environment& before, const record::Environment& after) {
+    std::vector<Difference> all;
     add(all, "version", before.version, after.version);
     add(all, "git_sha", before.git_sha, after.git_sha);
     add(all, "git_dirty", before.git_dirty ? "modified" : "clean", after.git_dirty ? "modified" : "clean");
@@ -122,10 +128,29 @@ std::vector<EnvironmentDifference> environment_differences(const record::Environ
     return all;
 }
 
-std::vector<EnvironmentDifference> decisive_differences(const record::Environment& before,
-                                                        const record::Environment& after) {
+std::vector<Difference> decisive_differences(const record::Environment& before, const record::Environment& after) {
     auto all = environment_differences(before, after);
-    std::erase_if(all, [](const EnvironmentDifference& difference) { return !difference.decisive; });
+    std::erase_if(all, [](const Difference& difference) { return !difference.decisive; });
+    return all;
+}
+
+SettingTexts work_texts(const plan::Point& point) {
+    config::PointSettings settings = point.settings;
+    settings.ranks.count = point.num_ranks;
+    SettingTexts texts;
+    config::work_fields(std::as_const(settings), into(texts));
+    return texts;
+}
+
+SettingTexts protocol_texts(const plan::Point& point) {
+    SettingTexts texts;
+    config::protocol_fields(point.settings.protocol, into(texts));
+    return texts;
+}
+
+std::vector<Difference> differences(const SettingTexts& here, const SettingTexts& there) {
+    std::vector<Difference> all;
+    for (size_t i = 0; i < here.size(); ++i) add(all, here[i].first, here[i].second, there[i].second);
     return all;
 }
 
