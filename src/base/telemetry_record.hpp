@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace pb {
@@ -33,22 +34,17 @@ enum class Meter : uint8_t {
 
 /// For the schema of results, where the name does not say it all.
 [[nodiscard]] constexpr const char* meaning_of(Meter meter) {
-    switch (meter) {
-        case Meter::energy_j:
-            return "of the rank's device, timed passes only";
-        case Meter::cpu_energy_j:
-            return "of the host's processors, timed passes only; first rank of a node";
-        case Meter::own_cpu_s:
-            return "CPU time of the rank's process while it was watched";
-        case Meter::host_cpu_s:
-            return "CPU time of everything on the host meanwhile; this and what follows: first rank of a node";
-        case Meter::steal_s:
-            return "time of its cores that the hypervisor gave to others";
-        case Meter::cpu_pressure_s:
-            return "time in which something waited for a core";
-        default:
-            return "";
-    }
+    constexpr std::pair<Meter, const char*> kMeanings[] = {
+        {Meter::energy_j, "of the rank's device, timed passes only"},
+        {Meter::cpu_energy_j, "of the host's processors, timed passes only; first rank of a node"},
+        {Meter::own_cpu_s, "CPU time of the rank's process while it was watched"},
+        {Meter::host_cpu_s,
+         "CPU time of everything on the host meanwhile; this and what follows: first rank of a node"},
+        {Meter::steal_s, "time of its cores that the hypervisor gave to others"},
+        {Meter::cpu_pressure_s, "time in which something waited for a core"}};
+    for (const auto& [described, meaning] : kMeanings)
+        if (described == meter) return meaning;
+    return "";
 }
 
 struct TelemetrySample {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace pb::comm {
 namespace {
@@ -63,20 +64,14 @@ std::optional<double> seconds_until_interruption() {
 }
 
 std::string interruption() {
-    switch (first_signal.load()) {
-        case 0:
-            return "";
-        case SIGINT:
-            return "SIGINT";
-        case SIGTERM:
-            return "SIGTERM";
-        case SIGHUP:
-            return "SIGHUP";
-        case SIGALRM:
-            return "the end of --max-time";
-        default:
-            return "SIGUSR1";
-    }
+    constexpr std::pair<int, const char*> kNames[] = {{SIGINT, "SIGINT"},
+                                                      {SIGTERM, "SIGTERM"},
+                                                      {SIGHUP, "SIGHUP"},
+                                                      {SIGALRM, "the end of --max-time"},
+                                                      {SIGUSR1, "SIGUSR1"}};
+    for (const auto& [signal, name] : kNames)
+        if (first_signal.load() == signal) return name;
+    return "";
 }
 
 void stop_if_interrupted() {
