@@ -66,7 +66,7 @@ ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const comm::Communicator& world = session.world;
     const config::DeviceChoice device = arguments.settings.device;
     const plan::Topology topology =
-        run::gather_topology(world, {device, config::SharingRule::allow});  // sharing becomes a finding
+        run::gather_topology(world, device, config::SharingRule::allow);  // sharing becomes a finding
     const auto facts = doctor::gather_launch_facts(world, topology, device != config::DeviceChoice::cpu);
     if (world.is_root()) say(doctor::launch_text(facts, comm::mpi_is_cuda_aware(), terminal_width(stdout)));
     doctor::Findings all = doctor::launch_findings(facts);

@@ -202,7 +202,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
     point.device =
         settings.device == config::DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point
-    point.sigma = network_sigma(settings);
+    point.sigma = settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
     note_trained_sigma(point);
     note_extension(point);
     check_output(settings);
@@ -274,10 +274,6 @@ void check_refusals(const Plan& plan) {
 
 PointError::PointError(const Point& point, const std::string& why, const std::string& remark)
     : UsageError(fmt::format("point {} ({}): {}{}", point.index, label_of(point), why, remark)), reason_(why) {}
-
-double network_sigma(const config::PointSettings& settings) {
-    return settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
-}
 
 Plan make_plan(const config::Config& config, const Topology& topology, const SourceLookup& lookup,
                const NetworkLookup& networks) {

@@ -111,9 +111,6 @@ void settle_batch(Point& point, int64_t asked);
 /// pixels need, on ranks that have none, on what ranks send.
 void note_work(Point& point);
 
-/// Noise level that the network is given, in [0,1] units: `sigma`, or the added noise when it is auto.
-[[nodiscard]] double network_sigma(const config::PointSettings& settings);
-
 /// Whether layers of the network are fused on a GPU. With `fusion: auto` they are where that was measured to be faster
 /// (docs/results/gpu.md): whole windows in tf32, bf16 or fp16, channels_last, but not for the largest batch, which
 /// leaves no memory to check them. Settle the halo first: cropped windows have too many shapes.

@@ -94,11 +94,6 @@ std::string unequal_software(const std::string& mine, const std::string& roots) 
            " on rank 0; install the same patchbench and the same libraries on every node, best in one shared folder";
 }
 
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "not set" : value;
-}
-
 /// Chooses the GPU of a rank.
 device::DeviceInfo choose_cuda_device(const std::vector<device::DeviceInfo>& visible, int local_rank,
                                       config::SharingRule sharing) {
@@ -109,21 +104,21 @@ device::DeviceInfo choose_cuda_device(const std::vector<device::DeviceInfo>& vis
     throw UsageError(fmt::format(
         "local rank {} has no GPU of its own: {} visible (CUDA_VISIBLE_DEVICES {}); start one rank per GPU, or set "
         "devices.sharing: allow (figures are then INVALID)",
-        local_rank, count, variable("CUDA_VISIBLE_DEVICES")));
+        local_rank, count, value_of("CUDA_VISIBLE_DEVICES", own_variables())));
 }
 
-device::DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
-    if (options.device == config::DeviceChoice::cpu) return device::cpu_device();
+device::DeviceInfo choose_device(config::DeviceChoice choice, int local_rank, config::SharingRule sharing) {
+    if (choice == config::DeviceChoice::cpu) return device::cpu_device();
     const auto visible = device::visible_cuda_devices();
-    if (!visible.empty()) return choose_cuda_device(visible, local_rank, options.sharing);
-    if (options.device == config::DeviceChoice::cuda)
+    if (!visible.empty()) return choose_cuda_device(visible, local_rank, sharing);
+    if (choice == config::DeviceChoice::cuda)
         throw UsageError("device: cuda, but there is no CUDA device here (" + device::why_no_cuda_device() +
                          "); use device: auto or cpu");
     return device::cpu_device();
 }
 
-plan::RankPlace own_place(const comm::Communicator& world, const comm::Communicator& node,
-                          const LaunchOptions& options) {
+plan::RankPlace own_place(const comm::Communicator& world, const comm::Communicator& node, config::DeviceChoice choice,
+                          config::SharingRule sharing) {
     const auto processors = device::affinity();
     plan::RankPlace place;
     place.rank = world.rank();
@@ -136,7 +131,7 @@ plan::RankPlace own_place(const comm::Communicator& world, const comm::Communica
     place.processor_limit = device::cgroup_processor_limit().value_or(0);
     place.threads = plan::fair_threads(place, node.all_gather(place.affinity));
     together(world, [&] {
-        const device::DeviceInfo device = choose_device(options, place.local_rank);
+        const device::DeviceInfo device = choose_device(choice, place.local_rank, sharing);
         place.device = device.id;
         place.device_name = device.name;
         place.device_uuid = device.uuid;
@@ -235,9 +230,10 @@ void check_launcher(const comm::Communicator& world) {
             *announced, world.size()));
 }
 
-plan::Topology gather_topology(const comm::Communicator& world, const LaunchOptions& options) {
+plan::Topology gather_topology(const comm::Communicator& world, config::DeviceChoice device,
+                               config::SharingRule sharing) {
     const comm::Communicator node = world.node();
-    const plan::RankPlace mine = own_place(world, node, options);
+    const plan::RankPlace mine = own_place(world, node, device, sharing);
     plan::Topology topology;
     std::map<std::string, int> nodes;
     for (const auto& row : world.all_gather(record::pack(mine))) {
@@ -245,7 +241,7 @@ plan::Topology gather_topology(const comm::Communicator& world, const LaunchOpti
         place.node = nodes.emplace(place.host, static_cast<int>(nodes.size())).first->second;
         topology.ranks.push_back(std::move(place));
     }
-    check_sharing(topology, options.sharing);
+    check_sharing(topology, sharing);
     return topology;
 }
 

@@ -45,7 +45,7 @@ std::vector<std::pair<EngineKind, std::string>> installed_engines() {
 class EnginePoints : public testing::Test {
   protected:
     EnginePoints()
-        : world_(comm::Communicator::world()), topology_(gather_topology(world_, {config::DeviceChoice::cpu})) {}
+        : world_(comm::Communicator::world()), topology_(gather_topology(world_, config::DeviceChoice::cpu)) {}
 
     void SetUp() override {
         if (engines_.empty()) GTEST_SKIP() << "no engine is installed: launch/engines.sh --only onnxruntime";

@@ -28,7 +28,7 @@ class Exchange : public testing::Test {
     record::PointTrace run(const config::PointSettings& settings, int ranks_a_node) {
         config::StudySettings study;
         study.reduction = ReductionKind::mpi;
-        plan::Topology topology = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+        plan::Topology topology = gather_topology(world_, config::DeviceChoice::cpu);
         for (plan::RankPlace& place : topology.ranks) place.node = place.rank / ranks_a_node;
         Runner runner(world_, topology, study);
         return runner.run(test::planned(settings, study, topology), {});

@@ -172,7 +172,7 @@ class ImageGroupTest : public testing::Test {
 
     comm::Communicator world_ = comm::Communicator::world();
     config::StudySettings study_;
-    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
     fs::path folder_;
     std::vector<Scene> scenes_;
     network::NetworkKind network_ = network::kind_of<network::DncnnShape>();

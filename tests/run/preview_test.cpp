@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class Previews : public testing::Test {
   protected:
-    Previews() : topology_(gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error})) {
+    Previews() : topology_(gather_topology(world_, config::DeviceChoice::cpu)) {
         folder_ =
             world_.broadcast((fs::temp_directory_path() / ("patchbench-preview-" + std::to_string(getpid()))).string());
         study_.reduction = ReductionKind::mpi;

@@ -33,7 +33,7 @@ config::PointSettings profiled_point(EngineKind engine) {
 class ProfileLayers : public testing::Test {
   protected:
     ProfileLayers()
-        : world_(comm::Communicator::world()), topology_(gather_topology(world_, {config::DeviceChoice::cpu})) {}
+        : world_(comm::Communicator::world()), topology_(gather_topology(world_, config::DeviceChoice::cpu)) {}
 
     record::PointTrace run(const config::PointSettings& settings) {
         return Runner(world_, topology_, study_).run(test::planned(settings, study_, topology_), {});

@@ -62,8 +62,7 @@ class Remeasure : public testing::Test {
     }
 
     record::PointTrace run(const Milliseconds& passes) {
-        const plan::Topology topology =
-            gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+        const plan::Topology topology = gather_topology(world_, config::DeviceChoice::cpu);
         Teams teams(world_, topology, study_);
         record::PointTrace trace;
         trace.point = plan::make_plan({study_, {settings_}, ""}, topology, [](const config::ImageSettings&) {

@@ -130,7 +130,7 @@ class RepetitionsOfAPoint : public testing::Test {
 
     comm::Communicator world_ = comm::Communicator::world();
     config::StudySettings study_ = test::quiet_study();
-    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
     CountingPipeline pipeline_;
 };
 

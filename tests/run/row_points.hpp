@@ -54,7 +54,7 @@ class RowPoints : public testing::Test {
     };
 
     RowPoints()
-        : world_(comm::Communicator::world()), topology_(run::gather_topology(world_, {config::DeviceChoice::cpu})) {}
+        : world_(comm::Communicator::world()), topology_(run::gather_topology(world_, config::DeviceChoice::cpu)) {}
 
     [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
         return planned(settings, study_, topology_);

@@ -87,8 +87,7 @@ class RunPoint : public testing::Test {
     /// A topology and a runner (which keeps weights) for all ranks, and for each rank alone.
     struct Launch {
         explicit Launch(const comm::Communicator& ranks)
-            : topology(gather_topology(ranks, {config::DeviceChoice::cpu, config::SharingRule::error})),
-              runner(ranks, topology, study) {}
+            : topology(gather_topology(ranks, config::DeviceChoice::cpu)), runner(ranks, topology, study) {}
         config::StudySettings study = quiet_study();
         plan::Topology topology;
         Runner runner;

@@ -78,7 +78,7 @@ class StreamOutput : public testing::Test {
     }
 
     comm::Communicator world_ = comm::Communicator::world();
-    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
     config::StudySettings study_;
     fs::path folder_;
 };

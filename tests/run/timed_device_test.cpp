@@ -50,7 +50,7 @@ class RunSimulated : public testing::Test {
 
     comm::Communicator world_ = comm::Communicator::world();
     config::StudySettings study_ = simulated_study();
-    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
     Runner runner_{world_, topology_, study_};
 };
 

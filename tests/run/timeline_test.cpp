@@ -98,7 +98,7 @@ class RecordedPass : public testing::Test {
 
     record::PointTrace run() {
         const comm::Communicator world = comm::Communicator::world();
-        const plan::Topology topology = gather_topology(world, {config::DeviceChoice::cpu, config::SharingRule::error});
+        const plan::Topology topology = gather_topology(world, config::DeviceChoice::cpu);
         config::StudySettings study;
         study.reduction = ReductionKind::mpi;
         is_root_ = world.is_root();

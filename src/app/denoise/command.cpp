@@ -202,7 +202,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     if (found.jobs.size() > 1) require_same_inputs(world, arguments.settings, found.jobs);
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
-    const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
+    const plan::Topology topology = run::gather_topology(world, settings.device, sharing);
     run::together(world, [&] { require_possible(arguments, topology); });
     if (world.is_root()) print_nodes(topology);
     const DenoiseLaunch launch = make_launch(arguments, world, topology, found.jobs, num_named == 1);

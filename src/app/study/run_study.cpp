@@ -206,7 +206,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
                                {fmt::format("--trust-model = {}", study.trusts_model)});
     settle_networks(points_of(config), study.trusts_model, world);
     session.watch(config.study.watchdog_s);
-    const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
+    const plan::Topology topology = run::gather_topology(world, common_device(config), config.study.device_sharing);
     if (world.is_root()) print_nodes(topology);
     auto variables = run::gather_variables(world);
     run::Runner runner(world, topology, config.study);

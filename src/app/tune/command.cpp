@@ -176,7 +176,7 @@ ExitCode run_tune(TuneArguments arguments, RankSession& session) {
                                 fmt::format("--max-time {}", task.max_time_s)});
     if (!arguments.names_network) take_network_of_weights(world, task.settings);
     settle_network(task.settings, world);
-    const plan::Topology topology = run::gather_topology(world, {task.settings.device, config::SharingRule::error});
+    const plan::Topology topology = run::gather_topology(world, task.settings.device, config::SharingRule::error);
     const TuneResult result = search(task, world, topology);
     ExitCode code = ExitCode::ok;
     run::together(world, [&] {

@@ -11,8 +11,9 @@ pb.unspokenSettings = new Set([
   'image.seed', 'image.channels'
 ]);
 
-/// Settled values that describe the network in a file, which `network` or `weights` name.
-pb.factsOfNetwork = new Set(['network', 'layers']);
+/// Settled values that follow from the network, which `network` or `weights` name, from the memory limit, or from
+/// fusion, precision and halo.
+pb.consequences = new Set(['network', 'layers', 'strip_columns', 'winograd_tile', 'fused']);
 
 pb.flatten = (object, prefix = '', into = {}) => {
   for (const [key, value] of Object.entries(object)) {
@@ -30,7 +31,7 @@ pb.settingsOf = (raw, protocolKeys) => {
   for (const [key, value] of Object.entries(pb.flatten(raw.point)))
     if (!protocolKeys.has(key) && !pb.unspokenSettings.has(key)) settings[key] = value;
   for (const [key, value] of Object.entries(raw.point.settled ?? {}))
-    if (value !== null && !pb.factsOfNetwork.has(key)) settings[key] = value;
+    if (value !== null && !pb.consequences.has(key)) settings[key] = value;
   // Neither is a halo of tiles with the same pixels.
   if (settings.band_rows)
     settings.halo_px = 'carried';
@@ -38,10 +39,6 @@ pb.settingsOf = (raw, protocolKeys) => {
     settings.halo_px = 'exchanged';
   delete settings.band_rows;
   delete settings.exchanges_rows;
-  delete settings.strip_columns;  // follow from the memory limit
-  delete settings.winograd_tile;
-  delete settings.fused;   // follows from fusion, precision and halo
-  delete settings.layers;  // follow from the network
   return settings;
 };
 
