@@ -1,5 +1,6 @@
 #include "doctor/launch_facts.hpp"
 
+#include "base/text.hpp"
 #include "comm/launcher.hpp"
 #include "device/processors.hpp"
 #include "image/quality.hpp"
@@ -39,12 +40,6 @@ namespace {
 /// why_no_cuda_device() on a machine without GPUs: not worth reporting.
 constexpr const char* kNoDriver = "no NVIDIA driver";
 
-std::string one_line(std::string text) {
-    for (char& c : text)
-        if (c == '\n' || c == '\t') c = ' ';
-    return text;
-}
-
 std::map<std::string, int64_t> own_limits_kib() {
     constexpr std::pair<const char*, __rlimit_resource> kLimits[] = {
         {"-v", RLIMIT_AS}, {"-f", RLIMIT_FSIZE}, {"-l", RLIMIT_MEMLOCK}};
@@ -68,13 +63,14 @@ RankFacts own_facts(const plan::RankPlace& place, bool wants_gpu) {
     if (place.device.is_cuda()) facts.device_memory_node = layout.memory_node_of_device(place.pci_bus_id);
     if (wants_gpu) {
         for (const auto& device : device::visible_cuda_devices()) facts.visible_devices.push_back(device.uuid);
-        if (const auto why = device::why_no_cuda_device(); why != kNoDriver) facts.why_no_device = one_line(why);
+        if (const auto why = device::why_no_cuda_device(); why != kNoDriver)
+            facts.why_no_device = without_controls(why, ' ');
     }
     for (const auto& name : launch_variables())
-        if (const char* value = std::getenv(name.c_str())) facts.variables[name] = one_line(value);
+        if (const char* value = std::getenv(name.c_str())) facts.variables[name] = without_controls(value, ' ');
     facts.libraries = {{"patchbench", "", run::version_text()}};
     for (const auto& [name, header, loaded] : run::library_versions())
-        facts.libraries.push_back({name, one_line(header), one_line(loaded)});
+        facts.libraries.push_back({name, without_controls(header, ' '), without_controls(loaded, ' ')});
     facts.limits_kib = own_limits_kib();
     return facts;
 }

@@ -116,10 +116,7 @@ void add_unequal_ranks(const std::vector<RankFacts>& ranks, Findings& all) {
     }
 }
 
-std::string gigabytes(double bytes_per_s) {
-    const auto hundredths = std::lround(bytes_per_s / 1e7);
-    return fmt::format("{}.{:02} GB/s", hundredths / 100, hundredths % 100);
-}
+std::string gigabytes(double bytes_per_s) { return fmt::format("{:.2f} GB/s", bytes_per_s * 1e-9); }
 
 /// Of links.
 struct Kind {
