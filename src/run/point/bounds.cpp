@@ -77,10 +77,10 @@ void BoundsCache::add_to(record::PointTrace& trace, Team& team, const engine::En
     for (size_t rank = 0; rank < trace.ranks.size(); ++rank) trace.ranks[rank].bounds = found->second.at(rank);
 }
 
-void LinkSpeeds::add_to(record::PointTrace& trace, const Team& team) {
+void BoundsCache::add_link_to(record::PointTrace& trace, const Team& team) {
     if (!trace.exchange) return;
-    auto found = known_.find(&team);
-    if (found == known_.end()) found = known_.emplace(&team, fastest_link(team)).first;
+    auto found = links_.find(&team);
+    if (found == links_.end()) found = links_.emplace(&team, fastest_link(team)).first;
     trace.exchange->link_bytes_per_s = found->second.bytes_per_s;
     trace.exchange->link_latency_s = found->second.latency_s;
 }

@@ -14,7 +14,8 @@
 
 namespace pb::run {
 
-/// Measures once for each combination of team, precision and number of threads in a study.
+/// Measures bounds once for each combination of team, precision and number of threads in a study, links once for each
+/// team.
 class BoundsCache {
   public:
     /// Collective over the team. All ranks measure at the same time, because they share a node's memory, power and
@@ -22,23 +23,16 @@ class BoundsCache {
     /// memory has been recorded and freed. It takes about 1 s on a CPU and 2 s on a GPU. A bound that cannot be
     /// measured is absent and never fails the point.
     void add_to(record::PointTrace& trace, Team& team, const engine::EngineOptions& options);
+    /// Collective over the team. Call it after a point's repetitions, when nothing is being timed. Does nothing for a
+    /// point without an exchange. Otherwise it measures at most four other nodes, one after another, about 0.1 s each,
+    /// and keeps the fastest.
+    void add_link_to(record::PointTrace& trace, const Team& team);
 
   private:
     // The number of threads is that of the setting, which is the same on all ranks.
     using Key = std::tuple<const Team*, EngineKind, Precision, int64_t>;
     std::map<Key, std::vector<record::BoundsRecord>> known_;
-};
-
-/// Measures once for each team of a study.
-class LinkSpeeds {
-  public:
-    /// Collective over the team. Call it after a point's repetitions, when nothing is being timed. Does nothing for a
-    /// point without an exchange. Otherwise it measures at most four other nodes, one after another, about 0.1 s each,
-    /// and keeps the fastest.
-    void add_to(record::PointTrace& trace, const Team& team);
-
-  private:
-    std::map<const Team*, comm::PingPong> known_;
+    std::map<const Team*, comm::PingPong> links_;
 };
 
 }  // namespace pb::run

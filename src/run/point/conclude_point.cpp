@@ -208,7 +208,7 @@ void Runner::Impl::conclude(Team& team, const PreparedPoint& point, const PointF
     begin(Activity::verification);
     const bool has_network = !plan::is_simulated(trace.point);
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
-    if (study.bounds) links.add_to(trace, team);
+    if (study.bounds) bounds.add_link_to(trace, team);
     check(team, point, source, trace, depth);
     together(team.ranks, [&] { source.require_unchanged(); });  // it was read for the verification, too
     const bool is_wrong = trace.verification.outcome == record::Verification::Outcome::failed;

@@ -51,7 +51,6 @@ struct Runner::Impl {
     EngineCache engines;
     ReferenceCache references;
     BoundsCache bounds;
-    LinkSpeeds links;
     std::optional<TypicalHalos> typical_halos;  // none: each image is searched
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
