@@ -1,5 +1,5 @@
 // Writes results in the formats of other programs, and as Markdown. Pure: takes the contents of results files and
-// returns text. A new format is one file in src/report/export, declared here, and one row of the table in formats.cpp.
+// returns text. A new format is one file in src/report/export, declared here, and one row of the table in exports.cpp.
 #pragma once
 
 #include "report/metrics.hpp"
