@@ -1,6 +1,5 @@
-#include "doctor/check_text.hpp"
-
 #include "base/text.hpp"
+#include "doctor/launch_findings.hpp"
 #include "report/tables/text_table.hpp"
 #include "run/environment.hpp"
 

@@ -1,5 +1,5 @@
 // What is wrong with a launch, and how to fix it: computed from the facts of all ranks (launch_facts.hpp), printed by
-// `check` (check_text.hpp). Each finding names its ranks and its fix.
+// `check`. Each finding names its ranks and its fix.
 #pragma once
 
 #include "record/environment.hpp"
@@ -85,5 +85,16 @@ struct LinkSpeed {
 
 /// "rank 2@a", "ranks 0-3@a, 6@b": places in rank order.
 [[nodiscard]] std::string ranks_text(const std::vector<const plan::RankPlace*>& places);
+
+// The text of `check` (check_text.cpp).
+
+/// Versions, MPI, variables and the table of ranks, which fits `width` characters.
+[[nodiscard]] std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware,
+                                      size_t width);
+[[nodiscard]] std::string links_text(const plan::Topology& topology, const std::vector<LinkSpeed>& links);
+/// `errors` has the largest difference on each rank; it must not be empty.
+[[nodiscard]] std::string tiny_text(const std::vector<double>& errors);
+/// The findings with their fixes, and the last line: "CHECK: OK" or the number of findings.
+[[nodiscard]] std::string findings_text(const Findings& all);
 
 }  // namespace pb::doctor

@@ -1,7 +1,5 @@
 #include "doctor/launch_findings.hpp"
 
-#include "doctor/check_text.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
