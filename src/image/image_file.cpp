@@ -207,7 +207,7 @@ bool is_image_name(const std::filesystem::path& file) {
 
 void save_image(const ImageToSave& image, const std::filesystem::path& file) {
     const Format& format = format_of(file);
-    check_format({image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)}, format, file);
+    check_format(info_of(image), format, file);
     check_alpha(image, format, file);
     AtomicFile target(file);
     format.write(image, target);

@@ -91,7 +91,7 @@ PlacedImage::PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, c
 void PlacedImage::commit() {
     if (compression_ == Compression::none) return file_.commit();
     AtomicFile compressed(name_);
-    compress_tiff(RandomAccessFile(file_.path()), {info_, metadata_, compression_}, compressed);
+    compress_tiff(RandomAccessFile(file_.path()), {info_, metadata_, tag_of(compression_)}, compressed);
     compressed.commit();
 }
 
@@ -102,11 +102,10 @@ PixelWriter::PixelWriter(const std::filesystem::path& temporary_name, const Imag
 void PixelWriter::write(int64_t row, int64_t column, const PixelView& pixels, const PixelView& alpha) {
     const ImageToSave image{pixels, alpha};
     const Rect part{row, column, pixels.extent};
-    const size_t pixel_bytes =
-        static_cast<size_t>(pixels.channels + (has_alpha(image) ? 1 : 0)) * size_of(pixels.dtype);
     const bool inside =
         row >= 0 && column >= 0 && row + part.extent.h <= places_.image.h && column + part.extent.w <= places_.image.w;
-    require(inside && pixel_bytes == places_.pixel_bytes, "pixels that do not fit the file were to be written to it");
+    require(inside && info_of(image).stored_pixel_bytes() == places_.pixel_bytes,
+            "pixels that do not fit the file were to be written to it");
     if (places_.tile == 0)
         write_rows(part, image);
     else
@@ -115,7 +114,7 @@ void PixelWriter::write(int64_t row, int64_t column, const PixelView& pixels, co
 
 void save_image(const ImageToSave& image, const std::filesystem::path& file, Compression compression) {
     if (compression == Compression::none) return save_image(image, file);
-    const ImageInfo info{image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)};
+    const ImageInfo info = info_of(image);
     PlacedImage placed(info, image.metadata, file, compression);
     PixelWriter(placed.temporary_name(), info, file).write(0, 0, image.pixels, image.alpha);
     placed.commit();

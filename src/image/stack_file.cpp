@@ -39,8 +39,7 @@ StackFile::StackFile(const ImageFile& original, const std::filesystem::path& fil
     : file_(checked(original, file)), chosen_(chosen), num_missing_(original.num_pages()) {
     const ByteOrder order = original.metadata().tiff_big_endian ? ByteOrder::big : ByteOrder::of_machine;
     const uint64_t bytes = bytes_of_pages(original);
-    // LZW makes noise up to half longer.
-    tiff_ = std::make_unique<TiffHandle>(file_, needs_big_tiff(bytes + bytes / 2, bytes_of_tags(original)), order);
+    tiff_ = std::make_unique<TiffHandle>(file_, needs_big_tiff(bytes, bytes_of_tags(original), true), order);
     const bool is_compressed = (chosen ? tag_of(*chosen) : same_compression(&original.metadata())) != COMPRESSION_NONE;
     pixels_end_ = tiff_->end();
     directories_begin_ = pixels_end_ + (is_compressed ? 0 : bytes);

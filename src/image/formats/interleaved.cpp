@@ -11,7 +11,7 @@ namespace pb::image {
 
 InterleavingRows::InterleavingRows(const ImageToSave& image)
     : image_(image),
-      channels_(image.pixels.channels + (has_alpha(image) ? 1 : 0)),
+      channels_(info_of(image).stored_channels()),
       row_(static_cast<size_t>(image.pixels.extent.w * channels_) * size_of(image.pixels.dtype)) {}
 
 const std::byte* InterleavingRows::row(int64_t y) {

@@ -12,6 +12,11 @@ namespace pb::image {
 
 [[nodiscard]] inline bool has_alpha(const ImageToSave& image) { return image.alpha.extent.pixels() > 0; }
 
+[[nodiscard]] inline ImageInfo info_of(const ImageToSave& image) {
+    const PixelView& pixels = image.pixels;
+    return {pixels.extent, pixels.channels, pixels.dtype, has_alpha(image), image.has_channel_axis};
+}
+
 /// Makes interleaved rows from an image to be saved and its alpha.
 class InterleavingRows {
   public:

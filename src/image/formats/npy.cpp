@@ -263,8 +263,7 @@ void write_raw(const ImageToSave& image, AtomicFile& file) {
 }
 
 void write_npy(const ImageToSave& image, AtomicFile& file) {
-    const std::string header = npy_header(
-        {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image), image.has_channel_axis});
+    const std::string header = npy_header(info_of(image));
     file.append(std::as_bytes(std::span(header)));
     write_raw(image, file);
 }

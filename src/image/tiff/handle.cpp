@@ -123,13 +123,6 @@ void TiffHandle::fail_writing() const {
 
 namespace {
 
-/// The sizes of the parts of a directory, in bytes.
-struct DirectoryFormat {
-    size_t count, entry, number;  // number: of values, or their place
-};
-
-constexpr DirectoryFormat kClassic{2, 12, 4}, kBig{8, 20, 8};
-
 /// Returns the entries of the current directory, which libtiff has read.
 std::vector<std::byte> read_entries(TIFF* tiff, const RandomAccessFile& file, const DirectoryFormat& format) {
     const uint64_t begin = TIFFCurrentDirOffset(tiff);
@@ -147,7 +140,7 @@ std::vector<std::byte> read_entries(TIFF* tiff, const RandomAccessFile& file, co
 std::string read_strings(TIFF* tiff, uint16_t number) {
     constexpr size_t kTypeAt = 2, kCountAt = 4;
     const RandomAccessFile& file = *stream_of(TIFFClientdata(tiff)).source;
-    const DirectoryFormat format = TIFFIsBigTIFF(tiff) != 0 ? kBig : kClassic;
+    const DirectoryFormat format = directory_format(tiff);
     const std::vector<std::byte> entries = read_entries(tiff, file, format);
     for (size_t at = 0; at < entries.size(); at += format.entry) {
         const auto entry = std::span(entries).subspan(at, format.entry);

@@ -59,6 +59,15 @@ class TiffHandle {
     Handle<TIFF*, TIFFClose> tiff_;
 };
 
+/// The sizes of the parts of a directory, in bytes (TIFF 6, BigTIFF): the number of its entries, the entries, the
+/// offset of the next directory.
+struct DirectoryFormat {
+    size_t count, entry, number;  // number: of values, or their place; an offset
+};
+[[nodiscard]] inline DirectoryFormat directory_format(TIFF* tiff) {
+    return TIFFIsBigTIFF(tiff) != 0 ? DirectoryFormat{8, 20, 8} : DirectoryFormat{2, 12, 4};
+}
+
 /// Returns the ASCII tag `number` of the current directory with all its strings, each of which ends with NUL (TIFF 6,
 /// "Field Types"): libtiff returns the first one. Empty where the file has no such tag, or it reaches beyond the end.
 [[nodiscard]] std::string read_strings(TIFF* tiff, uint16_t number);

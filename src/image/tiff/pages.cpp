@@ -133,13 +133,12 @@ class DirectoryChain {
         if (file_.try_read_at(offset, std::span(bytes).first(num_bytes)) < static_cast<int64_t>(num_bytes)) return 0;
         return number_in(std::span(bytes).first(num_bytes), big_endian);
     }
-    /// Layout of a directory (TIFF 6, BigTIFF): the number of its entries, the entries, the offset of the next.
     [[nodiscard]] uint64_t next_after(TIFF* tiff) const {
-        const bool big_endian = TIFFIsBigEndian(tiff) != 0, big_tiff = TIFFIsBigTIFF(tiff) != 0;
-        const size_t count_bytes = big_tiff ? 8 : 2, entry_bytes = big_tiff ? 20 : 12, offset_bytes = big_tiff ? 8 : 4;
+        const bool big_endian = TIFFIsBigEndian(tiff) != 0;
+        const DirectoryFormat format = directory_format(tiff);
         const uint64_t begin = TIFFCurrentDirOffset(tiff);
-        const uint64_t entries = number_at(begin, count_bytes, big_endian);
-        return number_at(begin + count_bytes + entries * entry_bytes, offset_bytes, big_endian);
+        const uint64_t entries = number_at(begin, format.count, big_endian);
+        return number_at(begin + format.count + entries * format.entry, format.number, big_endian);
     }
 
     const RandomAccessFile& file_;

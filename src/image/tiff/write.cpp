@@ -43,7 +43,8 @@ bool takes_predictor(uint16_t compression) {
            compression == COMPRESSION_ZSTD;
 }
 
-void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata, uint16_t compression) {
+void set_layout(TIFF* tiff, const TiffContent& content) {
+    const auto& [info, metadata, compression] = content;
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(info.extent.w));
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(info.extent.h));
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(info.dtype)));
@@ -88,15 +89,19 @@ void set_metadata(const TiffHandle& handle, const ImageMetadata& metadata) {
     if (orientation != 1) TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
 }
 
+/// Sets everything but how the pixels are divided.
+void set_page(const TiffHandle& tiff, const TiffContent& content) {
+    set_layout(tiff.get(), content);
+    if (content.metadata != nullptr) set_metadata(tiff, *content.metadata);
+}
+
+TiffContent content_of(const ImageToSave& image) {
+    return {info_of(image), image.metadata, same_compression(image.metadata)};
+}
+
 void set_tile(const TiffHandle& tiff, const Extent& tile) {
     TIFFSetField(tiff.get(), TIFFTAG_TILEWIDTH, static_cast<uint32_t>(tile.w));
     TIFFSetField(tiff.get(), TIFFTAG_TILELENGTH, static_cast<uint32_t>(tile.h));
-}
-
-void set_tiles(const TiffHandle& tiff, const TiffContent& content) {
-    set_layout(tiff.get(), content.info, content.metadata, tag_of(content.compression));
-    set_tile(tiff, {kTiffTile, kTiffTile});
-    if (content.metadata != nullptr) set_metadata(tiff, *content.metadata);
 }
 
 std::vector<std::byte> tile_of(const ImageInfo& info) {
@@ -125,34 +130,6 @@ void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const 
     });
 }
 
-}  // namespace
-
-uint64_t metadata_bytes(const ImageMetadata* metadata) {
-    if (metadata == nullptr) return 0;
-    uint64_t bytes = metadata->icc_profile.size() + metadata->xmp.size();
-    for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
-    return bytes;
-}
-
-uint16_t tag_of(Compression compression) {
-    if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;
-    return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
-}
-
-uint16_t same_compression(const ImageMetadata* metadata) {
-    if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
-    return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
-}
-
-namespace {
-
-/// Sets everything but how the pixels are divided.
-void set_page(const TiffHandle& tiff, const ImageToSave& image) {
-    set_layout(tiff.get(), {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)},
-               image.metadata, same_compression(image.metadata));
-    if (image.metadata != nullptr) set_metadata(tiff, *image.metadata);
-}
-
 void write_strips(const TiffHandle& tiff, const ImageToSave& image) {
     InterleavingRows rows(image);
     const int64_t height = image.pixels.extent.h;
@@ -179,7 +156,7 @@ void write_tiles(const TiffHandle& tiff, const ImageToSave& image, const Extent&
     for (int64_t y = 0; y < extent.h; y += tile.h)
         for (int64_t x = 0; x < extent.w; x += tile.w) {
             const Extent kept{std::min(tile.h, extent.h - y), std::min(tile.w, extent.w - x)};
-            Image block(tile, colours + (has_alpha(image) ? 1 : 0), image.pixels.dtype);
+            Image block(tile, info_of(image).stored_channels(), image.pixels.dtype);
             const MutablePixelView to = block.view().part({0, 0, kept});
             copy_bands(image.pixels.part({y, x, kept}), 0, colours, to, 0);
             if (has_alpha(image)) copy_bands(image.alpha.part({y, x, kept}), 0, 1, to, colours);
@@ -190,8 +167,25 @@ void write_tiles(const TiffHandle& tiff, const ImageToSave& image, const Extent&
 
 }  // namespace
 
+uint64_t metadata_bytes(const ImageMetadata* metadata) {
+    if (metadata == nullptr) return 0;
+    uint64_t bytes = metadata->icc_profile.size() + metadata->xmp.size();
+    for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
+    return bytes;
+}
+
+uint16_t tag_of(Compression compression) {
+    if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;
+    return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
+}
+
+uint16_t same_compression(const ImageMetadata* metadata) {
+    if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
+    return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
+}
+
 void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image) {
-    set_page(tiff, image);
+    set_page(tiff, content_of(image));
     write_strips(tiff, image);
 }
 
@@ -199,12 +193,12 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
     const ImageMetadata* metadata = image.metadata;
     const bool has_tiles = metadata != nullptr && metadata->tiff_tile;
     const Extent extent = image.pixels.extent, unit = has_tiles ? *metadata->tiff_tile : Extent{1, 1};
-    const auto samples = static_cast<uint64_t>(tiled_extent(extent, unit).pixels()) *
-                         static_cast<uint64_t>(image.pixels.channels + (has_alpha(image) ? 1 : 0));
-    const uint64_t bytes = samples * size_of(image.pixels.dtype);
-    const bool may_grow = same_compression(metadata) != COMPRESSION_NONE;  // LZW makes noise up to half as large again
-    const TiffHandle tiff(file, needs_big_tiff(bytes + (may_grow ? bytes / 2 : 0), metadata_bytes(metadata)));
-    set_page(tiff, image);
+    const TiffContent content = content_of(image);
+    const uint64_t bytes =
+        static_cast<uint64_t>(tiled_extent(extent, unit).pixels()) * content.info.stored_pixel_bytes();
+    const bool may_grow = content.compression != COMPRESSION_NONE;
+    const TiffHandle tiff(file, needs_big_tiff(bytes, metadata_bytes(metadata), may_grow));
+    set_page(tiff, content);
     has_tiles ? write_tiles(tiff, image, unit) : write_strips(tiff, image);
     if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
 }
@@ -213,7 +207,8 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
 /// after the tiles.
 void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file) {
     TiffHandle tiff(file, true);
-    set_tiles(tiff, {info, metadata});
+    set_page(tiff, {info, metadata});
+    set_tile(tiff, {kTiffTile, kTiffTile});
     std::vector<std::byte> tile = tile_of(info);
     const auto bytes = static_cast<tmsize_t>(tile.size());
     const uint32_t num_tiles = TIFFNumberOfTiles(tiff.get());
@@ -227,11 +222,10 @@ void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFi
 }
 
 void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, AtomicFile& file) {
-    // LZW makes noise up to half as large again.
-    const uint64_t most_bytes = placed.size() + placed.size() / 2;
     {
-        TiffHandle tiff(file, needs_big_tiff(most_bytes, metadata_bytes(content.metadata)));
-        set_tiles(tiff, content);
+        TiffHandle tiff(file, needs_big_tiff(placed.size(), metadata_bytes(content.metadata), true));
+        set_page(tiff, content);
+        set_tile(tiff, {kTiffTile, kTiffTile});
         for_tiles(placed, content.info, [&](uint32_t index, std::vector<std::byte>& tile) {
             const auto bytes = static_cast<tmsize_t>(tile.size());
             if (TIFFWriteEncodedTile(tiff.get(), index, tile.data(), bytes) != bytes) tiff.fail_writing();

@@ -12,11 +12,11 @@
 namespace pb::image {
 
 /// True when the file must be a BigTIFF. Offsets in a classic TIFF have 32 bits; the margin is for directories and
-/// metadata.
-[[nodiscard]] constexpr bool needs_big_tiff(uint64_t pixel_bytes, uint64_t metadata_bytes) {
+/// metadata. `may_grow`: the pixels are compressed, and LZW makes noise up to half as large again.
+[[nodiscard]] constexpr bool needs_big_tiff(uint64_t pixel_bytes, uint64_t metadata_bytes, bool may_grow = false) {
     constexpr uint64_t kLimit = uint64_t{1} << 32U;
     constexpr uint64_t kMargin = uint64_t{64} << 20U;
-    return pixel_bytes + metadata_bytes + kMargin > kLimit;
+    return pixel_bytes + (may_grow ? pixel_bytes / 2 : 0) + metadata_bytes + kMargin > kLimit;
 }
 
 /// The bytes of colour profile and tags. `metadata` may be null.
@@ -56,7 +56,7 @@ void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFi
 struct TiffContent {
     ImageInfo info;
     const ImageMetadata* metadata = nullptr;
-    Compression compression = Compression::none;
+    uint16_t compression = 1;  // TIFF's number; 1: none
 };
 
 /// Writes a copy of `placed`, a file of lay_out_tiff with its pixels, in which the tiles are compressed. Only one tile
