@@ -17,35 +17,46 @@ namespace pb::engine {
 
 namespace {
 
-struct TypeRow {
-    ElementType type;
-    size_t bytes;
-    std::string_view safetensors;
-    std::string_view storage;
-};
-
-constexpr std::array<TypeRow, 10> kTypes{{{ElementType::f64, 8, "F64", "DoubleStorage"},
-                                          {ElementType::f32, 4, "F32", "FloatStorage"},
-                                          {ElementType::f16, 2, "F16", "HalfStorage"},
-                                          {ElementType::bf16, 2, "BF16", "BFloat16Storage"},
-                                          {ElementType::i64, 8, "I64", "LongStorage"},
-                                          {ElementType::i32, 4, "I32", "IntStorage"},
-                                          {ElementType::i16, 2, "I16", "ShortStorage"},
-                                          {ElementType::i8, 1, "I8", "CharStorage"},
-                                          {ElementType::u8, 1, "U8", "ByteStorage"},
-                                          {ElementType::boolean, 1, "BOOL", "BoolStorage"}}};
-
-std::optional<ElementType> find_type(std::string_view TypeRow::*column, std::string_view name) {
-    const auto* const row = std::ranges::find(kTypes, name, column);
-    return row == kTypes.end() ? std::nullopt : std::optional(row->type);
-}
-
 // Element `index` without conversion: the file and all supported machines are little-endian.
 template <class T>
 T raw_at(Bytes bytes, size_t index) {
     T value;
     std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
     return value;
+}
+
+template <class T>
+float number_at(Bytes bytes, size_t index) {
+    return static_cast<float>(raw_at<T>(bytes, index));
+}
+float f16_at(Bytes bytes, size_t index) { return f16_value(raw_at<uint16_t>(bytes, index)); }
+float bf16_at(Bytes bytes, size_t index) { return bf16_value(raw_at<uint16_t>(bytes, index)); }
+float boolean_at(Bytes bytes, size_t index) { return raw_at<uint8_t>(bytes, index) != 0 ? 1.0f : 0.0f; }
+
+struct TypeRow {
+    ElementType type;
+    size_t bytes;
+    std::string_view safetensors;
+    std::string_view storage;
+    float (*element_at)(Bytes, size_t index);
+};
+
+constexpr std::array<TypeRow, 10> kTypes{{{ElementType::f64, 8, "F64", "DoubleStorage", number_at<double>},
+                                          {ElementType::f32, 4, "F32", "FloatStorage", number_at<float>},
+                                          {ElementType::f16, 2, "F16", "HalfStorage", f16_at},
+                                          {ElementType::bf16, 2, "BF16", "BFloat16Storage", bf16_at},
+                                          {ElementType::i64, 8, "I64", "LongStorage", number_at<int64_t>},
+                                          {ElementType::i32, 4, "I32", "IntStorage", number_at<int32_t>},
+                                          {ElementType::i16, 2, "I16", "ShortStorage", number_at<int16_t>},
+                                          {ElementType::i8, 1, "I8", "CharStorage", number_at<int8_t>},
+                                          {ElementType::u8, 1, "U8", "ByteStorage", number_at<uint8_t>},
+                                          {ElementType::boolean, 1, "BOOL", "BoolStorage", boolean_at}}};
+
+const TypeRow& row_of(ElementType type) { return kTypes.at(static_cast<size_t>(type)); }
+
+std::optional<ElementType> find_type(std::string_view TypeRow::*column, std::string_view name) {
+    const auto* const row = std::ranges::find(kTypes, name, column);
+    return row == kTypes.end() ? std::nullopt : std::optional(row->type);
 }
 
 }  // namespace
@@ -103,7 +114,7 @@ void ByteReader::fail(const std::string& reason) const {
     throw UsageError(fmt::format("{}, byte {}: {}", name_, offset(), reason));
 }
 
-size_t size_of(ElementType type) { return kTypes.at(static_cast<size_t>(type)).bytes; }
+size_t size_of(ElementType type) { return row_of(type).bytes; }
 
 std::optional<ElementType> find_safetensors_type(std::string_view name) {
     return find_type(&TypeRow::safetensors, name);
@@ -111,31 +122,7 @@ std::optional<ElementType> find_safetensors_type(std::string_view name) {
 
 std::optional<ElementType> find_storage_type(std::string_view name) { return find_type(&TypeRow::storage, name); }
 
-float element_at(Bytes bytes, ElementType type, size_t index) {
-    switch (type) {
-        case ElementType::f64:
-            return static_cast<float>(raw_at<double>(bytes, index));
-        case ElementType::f32:
-            return raw_at<float>(bytes, index);
-        case ElementType::f16:
-            return f16_value(raw_at<uint16_t>(bytes, index));
-        case ElementType::bf16:
-            return bf16_value(raw_at<uint16_t>(bytes, index));
-        case ElementType::i64:
-            return static_cast<float>(raw_at<int64_t>(bytes, index));
-        case ElementType::i32:
-            return static_cast<float>(raw_at<int32_t>(bytes, index));
-        case ElementType::i16:
-            return static_cast<float>(raw_at<int16_t>(bytes, index));
-        case ElementType::i8:
-            return static_cast<float>(raw_at<int8_t>(bytes, index));
-        case ElementType::u8:
-            return static_cast<float>(raw_at<uint8_t>(bytes, index));
-        case ElementType::boolean:
-            return raw_at<uint8_t>(bytes, index) != 0 ? 1.0f : 0.0f;
-    }
-    return 0.0f;
-}
+float element_at(Bytes bytes, ElementType type, size_t index) { return row_of(type).element_at(bytes, index); }
 
 std::vector<float> to_floats(Bytes bytes, ElementType type) {
     std::vector<float> values(bytes.size() / size_of(type));
