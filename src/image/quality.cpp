@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <span>
 
 namespace pb::image {
 namespace {
@@ -18,7 +21,18 @@ void check_pair(const PixelView& a, const PixelView& b) {
             "images to compare differ in extent or channels, or have no pixels");
 }
 
-const float* samples_of(const PixelView& image, int64_t y) { return reinterpret_cast<const float*>(image.row(y)); }
+using RowSamples = std::span<const float>;
+
+RowSamples samples_of(const PixelView& image, int64_t y) {
+    return {reinterpret_cast<const float*>(image.row(y)), static_cast<size_t>(image.extent.w * image.channels)};
+}
+
+/// Calls `use(y, a's row, b's row)` for each row of two images.
+template <class Use>
+void for_each_row(const PixelView& a, const PixelView& b, Use&& use) {
+    check_pair(a, b);
+    for (int64_t y = 0; y < a.extent.h; ++y) use(y, samples_of(a, y), samples_of(b, y));
+}
 
 float clip(float v) { return std::clamp(v, 0.0F, 1.0F); }
 
@@ -28,7 +42,7 @@ constexpr int kBand = 64;  // rows of the result computed together, so that memo
 cv::Mat channel_rows(const PixelView& image, int64_t channel, int64_t begin, int64_t count) {
     cv::Mat rows(static_cast<int>(count), static_cast<int>(image.extent.w), CV_64F);
     for (int y = 0; y < rows.rows; ++y) {
-        const float* from = samples_of(image, begin + y) + channel;
+        const float* from = samples_of(image, begin + y).data() + channel;
         for (int x = 0; x < rows.cols; ++x) rows.at<double>(y, x) = clip(from[x * image.channels]);
     }
     return rows;
@@ -78,41 +92,29 @@ double worse(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 }  // namespace
 
 double squared_error(const PixelView& image, const PixelView& reference) {
-    check_pair(image, reference);
-    const int64_t count = image.extent.w * image.channels;
+    const auto square = [](float a, float b) {
+        const double difference = static_cast<double>(clip(a)) - static_cast<double>(clip(b));
+        return difference * difference;
+    };
     double sum = 0;
-    for (int64_t y = 0; y < image.extent.h; ++y) {
-        const float* a = samples_of(image, y);
-        const float* b = samples_of(reference, y);
-        double row_sum = 0;
-        for (int64_t i = 0; i < count; ++i) {
-            const double difference = static_cast<double>(clip(a[i])) - static_cast<double>(clip(b[i]));
-            row_sum += difference * difference;
-        }
-        sum += row_sum;
-    }
+    for_each_row(image, reference, [&](int64_t, RowSamples a, RowSamples b) {
+        sum += std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(), square);
+    });
     return sum;
 }
 
 int64_t count_far_outside(const PixelView& image, const PixelView& reference) {
-    check_pair(image, reference);
     const auto is_far = [](float sample) { return sample < kFarBelow || sample > kFarAbove; };
     int64_t count = 0;
-    for (int64_t y = 0; y < image.extent.h; ++y) {
-        const float* a = samples_of(image, y);
-        const float* b = samples_of(reference, y);
-        for (int64_t i = 0; i < image.extent.w * image.channels; ++i) count += is_far(a[i]) && is_far(b[i]) ? 1 : 0;
-    }
+    for_each_row(image, reference, [&](int64_t, RowSamples a, RowSamples b) {
+        for (size_t i = 0; i < a.size(); ++i) count += is_far(a[i]) && is_far(b[i]) ? 1 : 0;
+    });
     return count;
 }
 
 double psnr_of(double squared_error, int64_t num_samples) {
     if (squared_error == 0) return std::numeric_limits<double>::infinity();
     return -10 * std::log10(squared_error / static_cast<double>(num_samples));
-}
-
-double psnr(const PixelView& image, const PixelView& reference) {
-    return psnr_of(squared_error(image, reference), image.extent.pixels() * image.channels);
 }
 
 double ssim(const PixelView& image, const PixelView& reference) {
@@ -131,32 +133,22 @@ double ssim(const PixelView& image, const PixelView& reference) {
 }
 
 double max_abs_difference(const PixelView& a, const PixelView& b) {
-    check_pair(a, b);
-    float largest = 0;
-    for (int64_t y = 0; y < a.extent.h; ++y)
-        for (int64_t i = 0; i < a.extent.w * a.channels; ++i) {
-            const float difference = std::abs(samples_of(a, y)[i] - samples_of(b, y)[i]);
-            if (std::isnan(difference)) return std::numeric_limits<double>::quiet_NaN();
-            largest = std::max(largest, difference);
-        }
-    return largest;
+    const DifferenceMap map = map_differences(a, b);
+    return std::accumulate(map.largest.begin(), map.largest.end(), 0.0, worse);
 }
 
 DifferenceMap map_differences(const PixelView& a, const PixelView& b) {
-    require(a.dtype == DType::f32 && b.dtype == DType::f32, "differences are mapped between f32 images");
-    require(a.extent == b.extent && a.channels == b.channels, "images to compare differ in extent or channels");
     DifferenceMap map{cell_of(a.extent), {}};
     const int64_t columns = ceil_div(a.extent.w, map.cell_px);
     map.largest.assign(static_cast<size_t>(ceil_div(a.extent.h, map.cell_px) * columns), 0.0);
-    for (int64_t y = 0; y < a.extent.h; ++y) {
-        const auto* left = reinterpret_cast<const float*>(a.row(y));
-        const auto* right = reinterpret_cast<const float*>(b.row(y));
+    const auto cell_samples = static_cast<size_t>(map.cell_px * a.channels);
+    for_each_row(a, b, [&](int64_t y, RowSamples left, RowSamples right) {
         double* cells = map.largest.data() + y / map.cell_px * columns;
-        for (int64_t i = 0; i < a.extent.w * a.channels; ++i) {
-            double& cell = cells[i / a.channels / map.cell_px];
+        for (size_t i = 0; i < left.size(); ++i) {
+            double& cell = cells[i / cell_samples];
             cell = worse(cell, std::abs(left[i] - right[i]));
         }
-    }
+    });
     return map;
 }
 

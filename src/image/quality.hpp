@@ -11,12 +11,8 @@ namespace pb::image {
 inline constexpr double kFarBelow = -1, kFarAbove = 2;
 /// Counts the samples that are far outside of [0,1] in both f32 images, of equal extents: clipped, they tell nothing.
 [[nodiscard]] int64_t count_far_outside(const PixelView& image, const PixelView& reference);
-/// Peak signal-to-noise ratio in dB for a sum of squared errors over `num_samples` samples, peak 1.
+/// Peak signal-to-noise ratio in dB for a sum of squared errors over `num_samples` samples, peak 1. Infinite for 0.
 [[nodiscard]] double psnr_of(double squared_error, int64_t num_samples);
-
-/// Peak signal-to-noise ratio in dB over all samples, values clipped to [0,1], peak 1. Both images are f32 with equal
-/// extents. The ratio of equal images is infinite.
-[[nodiscard]] double psnr(const PixelView& image, const PixelView& reference);
 
 constexpr int kSsimWindow = 11;  // pixels of an edge; smaller images have no SSIM
 

@@ -1,8 +1,8 @@
 #include "image/formats/formats.hpp"
 #include "image/formats/metadata.hpp"
-#include "image/quality.hpp"
 #include "image/synthetic.hpp"
 #include "image_support.hpp"
+#include "support/psnr.hpp"
 
 #include <gmock/gmock.h>
 #include <jpeglib.h>
@@ -221,7 +221,7 @@ TEST(Jpeg, WhatIsWrittenIsCloseToTheImage) {
         save_image({integers.view(), {}, nullptr}, folder / "a.jpg");
         Image back(scene.extent(), channels, DType::f32);
         to_float(load_image(folder / "a.jpg").view(), back.view());
-        EXPECT_GT(psnr(back.view(), scene.view()), 35);
+        EXPECT_GT(test::psnr(back.view(), scene.view()), 35);
     }
 }
 

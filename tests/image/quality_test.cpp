@@ -2,6 +2,7 @@
 
 #include "image/synthetic.hpp"
 #include "image_support.hpp"
+#include "support/psnr.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,8 @@
 
 namespace pb::image {
 namespace {
+
+using test::psnr;
 
 struct Pair {
     Image image;

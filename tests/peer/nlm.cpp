@@ -1,9 +1,9 @@
 // nlm <photo> <sigma> colour|gray <copy>: PSNR and CPU seconds of OpenCV's non-local means, at its best strength and on
 // one core, on the photograph with the noise that `patchbench denoise --add-noise <sigma>` adds, clipped to 8 bits as
 // it needs. The image without noise, gray if asked for, is saved as <copy> for patchbench.
-#include "image/quality.hpp"
 #include "image/synthetic.hpp"
 #include "support/load_image.hpp"
+#include "support/psnr.hpp"
 
 #include <opencv2/imgproc.hpp>
 #include <opencv2/photo.hpp>
@@ -55,13 +55,13 @@ Result run_nlm(image::Image noisy, const image::Image& clean, float strength) {
         cv::fastNlMeansDenoisingColored(pixels, denoised, strength, strength, 7, 21);
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     std::memcpy(noisy.bytes().data(), denoised.data, noisy.bytes().size());
-    return {image::psnr(as_float(noisy).view(), clean.view()), seconds};
+    return {test::psnr(as_float(noisy).view(), clean.view()), seconds};
 }
 
 image::Image clipped_noise(const image::Image& clean, double sigma, double& noisy_psnr) {
     image::Image noisy = clean;
     image::add_noise(sigma, kSeed, 0, 0, noisy.view());
-    noisy_psnr = image::psnr(noisy.view(), clean.view());
+    noisy_psnr = test::psnr(noisy.view(), clean.view());
     image::Image clipped(clean.extent(), clean.channels(), DType::u8);
     image::from_float(noisy.view(), clipped.view());
     return clipped;
