@@ -1,7 +1,6 @@
-#include "base/sample_value.hpp"
+#include "image/noise_level.hpp"
+
 #include "base/statistics.hpp"
-#include "image/quality.hpp"
-#include "image/sample_types.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -24,18 +23,11 @@ struct Region {
     bool flat = true;
 };
 
-/// Returns a sample of the image. Integers are scaled to [0,1].
-float value_at(const PixelView& image, int64_t y, int64_t x, int64_t channel) {
-    const int64_t i = x * image.channels + channel;
-    return with_image_type(
-        image.dtype, [&](auto type) { return to_unit(reinterpret_cast<const decltype(type)*>(image.row(y))[i]); });
-}
-
 void add_block(const PixelView& image, int64_t y, int64_t x, int64_t channel, Region& region) {
-    const float a = value_at(image, y, x, channel);
-    const float b = value_at(image, y, x + 1, channel);
-    const float c = value_at(image, y + 1, x, channel);
-    const float d = value_at(image, y + 1, x + 1, channel);
+    const auto value_at = [&](int64_t row, int64_t column) {
+        return reinterpret_cast<const float*>(image.row(row))[column * image.channels + channel];
+    };
+    const float a = value_at(y, x), b = value_at(y, x + 1), c = value_at(y + 1, x), d = value_at(y + 1, x + 1);
     for (const float v : {a, b, c, d}) region.clipped += v == 0.0F || v == 1.0F;
     region.samples += 4;
     region.flat &= a == b && b == c && c == d;
@@ -67,10 +59,8 @@ double middle_of(std::vector<float>& details, bool eight_bits) {
                      static_cast<double>(inside);
 }
 
-/// True when every sample is a multiple of 1/255, whatever the type.
+/// True when every sample is a multiple of 1/255.
 bool has_eight_bits(const PixelView& image) {
-    if (image.dtype == DType::u8) return true;
-    if (image.dtype == DType::u16) return false;
     constexpr float kTolerance = 1e-3F;
     for (int64_t y = 0; y < image.extent.h; ++y) {
         const auto* row = reinterpret_cast<const float*>(image.row(y));
@@ -115,6 +105,7 @@ std::optional<double> channel_noise(const PixelView& image, int64_t channel, boo
 }  // namespace
 
 double estimate_noise(const PixelView& image) {
+    require(image.dtype == DType::f32, "the noise level is estimated from f32 images");
     require(image.extent.h >= 2 && image.extent.w >= 2, "the noise of an image of less than 2 x 2 pixels is unknown");
     const bool eight_bits = has_eight_bits(image);
     std::vector<double> levels;

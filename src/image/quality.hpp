@@ -1,4 +1,4 @@
-// Image quality against a reference image, and an estimate of the noise level of one image.
+// Image quality against a reference image.
 #pragma once
 
 #include "image/image.hpp"
@@ -22,14 +22,6 @@ constexpr int kSsimWindow = 11;  // pixels of an edge; smaller images have no SS
 
 /// Largest absolute difference of two f32 images of equal extents. It is NaN when any sample is NaN.
 [[nodiscard]] double max_abs_difference(const PixelView& a, const PixelView& b);
-
-/// Standard deviation of additive Gaussian noise in [0,1] units: the median absolute value of the finest diagonal Haar
-/// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels. Regions of 16 x 16 pixels are
-/// excluded when they are flat, or when more than 5 % of their samples are clipped to 0 or 1 (20 % when every region
-/// exceeds 5 %). Returns 0 when all regions are flat; throws UsageError when all are clipped. The image may have any
-/// dtype. When all values are multiples of 1/255, the median is that of grouped values. Fine texture counts as noise:
-/// on noise-free photographs the estimate is up to 0.01.
-[[nodiscard]] double estimate_noise(const PixelView& image);
 
 /// A map of the differences between two images, in cells coarse enough to be stored with the results of a run.
 struct DifferenceMap {

@@ -2,7 +2,7 @@
 #include "base/text.hpp"
 #include "device/processors.hpp"
 #include "engine/engines.hpp"
-#include "image/quality.hpp"
+#include "image/noise_level.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/point/point_options.hpp"
 

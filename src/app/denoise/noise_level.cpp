@@ -2,6 +2,7 @@
 
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"
+#include "image/noise_level.hpp"
 #include "image/quality.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,0 +1,128 @@
+#include "image/noise_level.hpp"
+
+#include "image/synthetic.hpp"
+#include "image_support.hpp"
+
+#include <algorithm>
+
+namespace pb::image {
+namespace {
+
+Image noisy_scene(double sigma, uint64_t seed, int64_t channels) {
+    Image image({500, 600}, channels, DType::f32);
+    fill_scene(seed, 0, 0, image.view());
+    add_noise(sigma, seed + 1, 0, 0, image.view());
+    return image;
+}
+
+TEST(NoiseLevel, IsFoundOnScenes) {
+    for (const double sigma : {0.02, 0.05, 0.1, 0.2})
+        for (const uint64_t seed : {1U, 2U, 3U}) {
+            EXPECT_NEAR(estimate_noise(noisy_scene(sigma, seed, 3).view()), sigma, 0.1 * sigma);
+            EXPECT_NEAR(estimate_noise(noisy_scene(sigma, seed, 1).view()), sigma, 0.1 * sigma);
+        }
+}
+
+TEST(NoiseLevel, IsFoundInFilesOfEightBitsClipped) {
+    for (const double sigma : {0.02, 0.05, 0.1, 0.2}) {
+        const Image noisy = noisy_scene(sigma, 4, 3);
+        Image integers(noisy.extent(), 3, DType::u8);
+        from_float(noisy.view(), integers.view());
+        Image clipped(noisy.extent(), 3, DType::f32);
+        to_float(integers.view(), clipped.view());
+        EXPECT_NEAR(estimate_noise(clipped.view()), sigma, 0.15 * sigma);
+    }
+}
+
+TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {
+    Image image = noisy_scene(0.1, 5, 1);
+    for (int64_t y = 0; y < 500; ++y)
+        for (int64_t x = 0; x < 400; ++x) image.as<float>()[y * 600 + x] = y < 250 ? 0.0F : 1.0F;
+    EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01);
+}
+
+TEST(NoiseLevel, NoiseThatIsCutOffAtEitherEndIsLeftOut) {
+    for (const float base : {0.0F, 1.0F}) {
+        Image image({256, 256}, 1, DType::f32);
+        for (int64_t i = 0; i < image.num_samples(); ++i) image.as<float>()[i] = i % 256 < 64 ? 0.5F : base;
+        add_noise(0.1, 3, 0, 0, image.view());
+        for (int64_t i = 0; i < image.num_samples(); ++i)
+            image.as<float>()[i] = std::clamp(image.as<float>()[i], 0.0F, 1.0F);
+        EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01) << base;
+    }
+}
+
+/// One region of 16 x 16 pixels, or two beside each other, with noise. `black`: samples of the first that are clipped.
+Image noisy_regions(int64_t width, int64_t black) {
+    Image image({16, width}, 1, DType::f32);
+    std::fill_n(image.as<float>(), image.num_samples(), 0.5F);
+    add_noise(0.02, 1, 0, 0, image.view());
+    for (int64_t i = 0; i < black; ++i) image.as<float>()[i / 16 * width + i % 16] = 0;
+    return image;
+}
+
+TEST(NoiseLevel, IsNotFoundWhereMoreThanAFifthIsClipped) {
+    EXPECT_GT(estimate_noise(noisy_regions(16, 51).view()), 0);
+    EXPECT_THROW((void)estimate_noise(noisy_regions(16, 52).view()), UsageError);
+}
+
+TEST(NoiseLevel, IsFoundWhereLessThanATwentiethIsClippedIfThereIsAny) {
+    Image clear = noisy_regions(32, 0), clipped = noisy_regions(32, 13);
+    const double level = estimate_noise(clear.view().part({0, 16, {16, 16}}));
+    EXPECT_EQ(estimate_noise(clipped.view()), level);
+}
+
+/// 24 blocks of 2 x 2 pixels differ by one step of 8 bits, 40 by two. Half of the 64 are below 1.5 + 8 / 40 half steps.
+TEST(NoiseLevel, OfEightBitsIsTheMedianOfGroupedValues) {
+    Image image({16, 16}, 1, DType::f32);
+    for (int64_t i = 0; i < 256; ++i) {
+        const int64_t y = i / 16, x = i % 16, block = y / 2 * 8 + x / 2;
+        const bool first = y % 2 == 0 && x % 2 == 0;
+        image.as<float>()[i] = static_cast<float>(100 + (first ? block < 24 ? 1 : 2 : 0)) / 255;
+    }
+    EXPECT_NEAR(estimate_noise(image.view()), 1.7 / 510 / 0.6745, 1e-7);
+}
+
+TEST(NoiseLevel, OfARowOfPixelsIsUnknown) {
+    for (const Extent extent : {Extent{1, 32}, Extent{32, 1}})
+        EXPECT_THROW((void)estimate_noise(Image(extent, 1, DType::f32).view()), Error);
+}
+
+TEST(NoiseLevel, IsThatOfWholeBlocksOfTwoByTwoPixels) {
+    Image image({20, 40}, 1, DType::f32);
+    std::fill_n(image.as<float>(), image.num_samples(), 0.5F);
+    add_noise(0.02, 1, 0, 0, image.view());
+    for (int64_t i = 0; i < image.num_samples(); ++i)
+        if (i / 40 >= 16 || i % 40 >= 32) image.as<float>()[i] = i * i % 11 < 5 ? 0.25F : 0.75F;
+    EXPECT_EQ(estimate_noise(image.view().part({0, 0, {17, 33}})), estimate_noise(image.view().part({0, 0, {16, 32}})));
+}
+
+TEST(NoiseLevel, IsFoundBesideFlatAreas) {
+    Image image = noisy_regions(96, 0);
+    const double level = estimate_noise(image.view().part({0, 64, {16, 32}}));
+    for (int64_t i = 0; i < image.num_samples(); ++i)
+        if (i % 96 < 64) image.as<float>()[i] = 0.5F;
+    EXPECT_EQ(estimate_noise(image.view()), level);
+}
+
+TEST(NoiseLevel, IsThatOfMostChannels) {
+    Image image = noisy_scene(0.1, 5, 3);
+    for (int64_t i = 0; i < image.num_samples(); i += 3) image.as<float>()[i] = 0.5F;
+    EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01);
+}
+
+TEST(NoiseLevel, CannotBeFoundWhereAllIsClipped) {
+    Image image({64, 64}, 1, DType::f32);
+    add_noise(0.1, 1, 0, 0, image.view());  // of black: half of the samples are below zero
+    for (int64_t i = 0; i < image.num_samples(); ++i) image.as<float>()[i] = std::max(image.as<float>()[i], 0.0F);
+    EXPECT_THROW((void)estimate_noise(image.view()), UsageError);
+}
+
+TEST(NoiseLevel, OfAConstantImageIsZero) {
+    Image image({64, 64}, 1, DType::f32);
+    std::fill_n(image.as<float>(), 64 * 64, 0.5F);
+    EXPECT_EQ(estimate_noise(image.view()), 0);
+}
+
+}  // namespace
+}  // namespace pb::image
