@@ -28,6 +28,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pb::image {
@@ -87,11 +88,11 @@ struct ImageMetadata {
 class ImageFile {
   public:
     virtual ~ImageFile() = default;
-    [[nodiscard]] virtual const ImageInfo& info() const = 0;
-    [[nodiscard]] virtual const ImageMetadata& metadata() const = 0;
+    [[nodiscard]] const ImageInfo& info() const { return info_; }
+    [[nodiscard]] const ImageMetadata& metadata() const { return metadata_; }
     /// True when the cost of reading a rectangle is proportional to its area (.npy, BMP, raw, and TIFF except
     /// compressed blocks beyond 128 MiB). False when reading decodes the whole file.
-    [[nodiscard]] virtual bool windowed() const = 0;
+    [[nodiscard]] virtual bool windowed() const { return true; }
     /// Reads the colour channels of `part` into `to`, which has the extent of `part` and the channels and dtype of
     /// info(). Throws Error with the place when the file is damaged or truncated. Throws Error that names row, column
     /// and channel when a float sample is NaN or infinite, unless keep_not_finite() was called.
@@ -110,7 +111,12 @@ class ImageFile {
     [[nodiscard]] Image read_alpha() { return read_alpha({0, 0, info().extent}); }
 
   protected:
+    explicit ImageFile(const ImageInfo& info = {}, ImageMetadata metadata = {})
+        : info_(info), metadata_(std::move(metadata)) {}
     [[nodiscard]] bool keeps_not_finite() const { return keeps_not_finite_; }
+
+    ImageInfo info_;          // of the current page
+    ImageMetadata metadata_;  // of the current page
 
   private:
     /// Reads the colours (`first` is 0) or alpha (`first` is the number of colour channels) of `part`: as many channels

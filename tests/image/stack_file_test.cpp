@@ -88,17 +88,12 @@ TEST(StackFile, PagesOfUnequalCompressionAreKept) {
 /// Pages of 2 GB each that are not there.
 class LargeStack final : public ImageFile {
   public:
-    explicit LargeStack(int64_t num_pages) : num_pages_(num_pages) {}
-    [[nodiscard]] const ImageInfo& info() const override { return info_; }
-    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
-    [[nodiscard]] bool windowed() const override { return true; }
+    explicit LargeStack(int64_t num_pages) : ImageFile({{40000, 50000}, 1, DType::u8}), num_pages_(num_pages) {}
     [[nodiscard]] int64_t num_pages() const override { return num_pages_; }
 
   private:
     void read_channels(const Rect&, int64_t, MutablePixelView) override {}
 
-    ImageInfo info_{{40000, 50000}, 1, DType::u8};
-    ImageMetadata metadata_;
     int64_t num_pages_;
 };
 

@@ -163,10 +163,8 @@ class HeaderReader {
 /// Reads uncompressed Windows bitmaps by windows: every row has its place in the file.
 class BmpFile final : public ImageFile {
   public:
-    BmpFile(OpenedFile file, BmpHeader header) : file_(std::move(file)), header_(std::move(header)) {}
-    [[nodiscard]] const ImageInfo& info() const override { return header_.info; }
-    [[nodiscard]] const ImageMetadata& metadata() const override { return header_.metadata; }
-    [[nodiscard]] bool windowed() const override { return true; }
+    BmpFile(OpenedFile file, BmpHeader header)
+        : ImageFile(header.info, std::move(header.metadata)), file_(std::move(file)), header_(std::move(header)) {}
 
   private:
     void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {

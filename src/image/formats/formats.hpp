@@ -73,10 +73,7 @@ class DecodedFile final : public ImageFile {
     using Decode = std::function<void(const RandomAccessFile&, Image&)>;
 
     DecodedFile(OpenedFile file, const ImageInfo& info, ImageMetadata metadata, Decode decode)
-        : file_(std::move(file)), info_(info), metadata_(std::move(metadata)), decode_(std::move(decode)) {}
-
-    [[nodiscard]] const ImageInfo& info() const override { return info_; }
-    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
+        : ImageFile(info, std::move(metadata)), file_(std::move(file)), decode_(std::move(decode)) {}
     [[nodiscard]] bool windowed() const override { return false; }
 
   private:
@@ -93,8 +90,6 @@ class DecodedFile final : public ImageFile {
     }
 
     OpenedFile file_;
-    ImageInfo info_;
-    ImageMetadata metadata_;
     Decode decode_;
     Image image_;
 };

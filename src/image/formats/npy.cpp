@@ -179,10 +179,8 @@ NpyHeader read_npy_header(const RandomAccessFile& file) {
 /// A file of dense rows from a given byte offset on: .npy, and raw samples whose layout the caller supplies.
 class NpyFile final : public ImageFile {
   public:
-    NpyFile(OpenedFile file, const NpyHeader& header) : file_(std::move(file)), header_(header) {}
-    [[nodiscard]] const ImageInfo& info() const override { return header_.info; }
-    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
-    [[nodiscard]] bool windowed() const override { return true; }
+    NpyFile(OpenedFile file, const NpyHeader& header)
+        : ImageFile(header.info), file_(std::move(file)), header_(header) {}
 
   private:
     void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
@@ -200,7 +198,6 @@ class NpyFile final : public ImageFile {
 
     OpenedFile file_;
     NpyHeader header_;
-    ImageMetadata metadata_;  // always empty: the format holds no metadata
     std::vector<std::byte> row_;
 };
 

@@ -57,8 +57,6 @@ enum class Part : uint8_t { image, whole_stack, some_pages };
 class TiffFile final : public ImageFile {
   public:
     explicit TiffFile(OpenedFile file, std::optional<std::span<const int64_t>> chosen = std::nullopt);
-    [[nodiscard]] const ImageInfo& info() const override { return layout_.info; }
-    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return layout_.raw || bytes_of_block(0) <= kCacheBytes; }
     [[nodiscard]] int64_t num_pages() const override { return static_cast<int64_t>(pages_.size()); }
     [[nodiscard]] int64_t page_number() const override { return page_.number; }
@@ -89,7 +87,6 @@ class TiffFile final : public ImageFile {
     Part part_ = Part::image;
     std::string stack_description_;  // of a file of which only some pages were chosen
     TiffLayout layout_;
-    ImageMetadata metadata_;
     std::vector<std::byte> scratch_;
     BlockCache cache_{kCacheBytes};
 };
@@ -161,6 +158,7 @@ void TiffFile::read_page(const TiffPage& page) {
     cache_ = BlockCache(kCacheBytes);
     page_ = page;
     layout_ = read_tiff_layout(tiff_.get(), *file_);
+    info_ = layout_.info;
     metadata_ = read_tiff_metadata(tiff_.get(), layout_);
     metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over_.begin(), passed_over_.end());
     // Only the first page carries what describes all images of the only directory.
