@@ -79,6 +79,18 @@ std::vector<std::string> keys_of() {
     return keys;
 }
 
+template <class Settings>
+std::vector<std::string> lines_of(const Settings& settings) {
+    std::vector<std::string> lines;
+    visit(settings, [&]<class T>(const FieldName& field, const T& value) {
+        std::string text = format_setting(value);
+        if constexpr (std::same_as<T, std::string> || std::same_as<T, NetworkSetting>)
+            text = std::filesystem::path(text).filename().string();
+        lines.push_back(fmt::format("{} = {}", field.key, text));
+    });
+    return lines;
+}
+
 bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
@@ -160,14 +172,6 @@ std::string_view find_synonym(std::string_view key) {
     return found == kSynonyms.end() ? std::string_view{} : found->first;
 }
 
-/// Groups of keys, such as "image".
-std::vector<std::string> all_groups() {
-    std::vector<std::string> groups;
-    for (const auto& key : all_keys())
-        if (const auto dot = key.find('.'); dot != std::string::npos) groups.push_back(key.substr(0, dot));
-    return groups;
-}
-
 /// Keys below `group`, joined by ", "; empty when there is no such group.
 std::string members_of(std::string_view group) {
     const std::string prefix = std::string(group) + ".";
@@ -224,35 +228,8 @@ SettingHelp help_by_key(const PointSettings& settings, std::string_view key) {
     return *found;
 }
 
-namespace {
-
-/// A visitor of tables.
-struct AddLine {
-    std::vector<std::string>& lines;
-
-    template <class T>
-    void operator()(const FieldName& field, const T& value) const {
-        std::string text = format_setting(value);
-        if constexpr (std::same_as<T, std::string> || std::same_as<T, NetworkSetting>)
-            text = std::filesystem::path(text).filename().string();
-        lines.push_back(fmt::format("{} = {}", field.key, text));
-    }
-};
-
-}  // namespace
-
-std::vector<std::string> setting_lines(const PointSettings& point) {
-    std::vector<std::string> lines;
-    work_fields(point, AddLine{lines});
-    protocol_fields(point.protocol, AddLine{lines});
-    return lines;
-}
-
-std::vector<std::string> setting_lines(const StudySettings& study) {
-    std::vector<std::string> lines;
-    study_fields(study, AddLine{lines});
-    return lines;
-}
+std::vector<std::string> setting_lines(const PointSettings& point) { return lines_of(point); }
+std::vector<std::string> setting_lines(const StudySettings& study) { return lines_of(study); }
 
 std::vector<SettingHelp> all_settings(const PointSettings& point, const StudySettings& study) {
     std::vector<SettingHelp> all;
@@ -289,8 +266,8 @@ std::string unknown_key(std::string_view key) {
     if (const size_t blank = key.find(' '); is_known(key.substr(0, blank)))
         return fmt::format("unknown key '{}': a ':' is missing after '{}'", key, key.substr(0, blank));
     known.insert(known.end(), kStudyWords.begin(), kStudyWords.end());
-    const std::vector<std::string> groups = all_groups();
-    known.insert(known.end(), groups.begin(), groups.end());
+    for (const auto& each : all_keys())  // groups, such as "image"
+        if (const auto dot = each.find('.'); dot != std::string::npos) known.push_back(each.substr(0, dot));
     std::string nearest(find_synonym(key));
     if (nearest.empty()) nearest = nearest_word(key, known);
     return "unknown key '" + std::string(key) + "'" + did_you_mean(nearest);
