@@ -130,29 +130,6 @@ fs::path beside(const fs::path& folder, const std::string& value) {
     return differs ? plain : shorter;
 }
 
-void resolve_path(const fs::path& folder, const std::string& key, std::string& value) {
-    const std::string prefix = prefix_of(key, value);
-    const std::string path = value.substr(prefix.size());
-    if (is_relative_path(key, path) || (!prefix.empty() && !fs::path(path).is_absolute()))
-        value = prefix + beside(folder, path).string();
-}
-
-void resolve_paths(const fs::path& folder, Assignments& assignments) {
-    for (Assignment& assignment : assignments)
-        for (PlacedText& value : assignment.values) resolve_path(folder, assignment.key, value.text);
-}
-
-void resolve_paths(const fs::path& folder, GroupText& group) {
-    resolve_paths(folder, group.settings);
-    if (!group.exclusions) return;
-    for (Exclusion& exclusion : *group.exclusions) resolve_paths(folder, exclusion.keys);
-}
-
-void resolve_paths(const fs::path& folder, StudyText& study) {
-    resolve_paths(folder, study.top);
-    for (GroupText& group : study.groups) resolve_paths(folder, group);
-}
-
 }  // namespace
 
 std::string Place::text() const {
@@ -160,9 +137,13 @@ std::string Place::text() const {
     return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
 }
 
-void resolve_paths(const fs::path& folder, StudyFile& file) {
-    resolve_paths(folder, file.study);
-    for (PresetText& preset : file.presets) resolve_paths(folder, preset.study);
+void resolve_paths(const fs::path& folder, Assignment& assignment) {
+    for (PlacedText& value : assignment.values) {
+        const std::string prefix = prefix_of(assignment.key, value.text);
+        const std::string path = value.text.substr(prefix.size());
+        if (is_relative_path(assignment.key, path) || (!prefix.empty() && !fs::path(path).is_absolute()))
+            value.text = prefix + beside(folder, path).string();
+    }
 }
 
 Config expand_study(const StudyFile& file, const Assignments& overrides) {

@@ -66,8 +66,8 @@ struct StudyFile {
     std::string name;  // used when the study has no `name`; empty: the setting's default
 };
 
-/// Makes the relative paths of the study (`image.path`, `weights`, `timed.results`, an engine's) relative to `folder`.
-void resolve_paths(const std::filesystem::path& folder, StudyFile& file);
+/// Makes relative paths (`image.path`, `weights`, `timed.results`, an engine's) relative to `folder`.
+void resolve_paths(const std::filesystem::path& folder, Assignment& assignment);
 
 /// Applies the chosen preset and then `overrides`, checks every key and value (those of other presets, too), and
 /// expands the axes. A preset replaces the settings of its keys (in the groups as well), and the groups and exclusions

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
+#include <utility>
 
 namespace pb::config {
 
@@ -21,7 +23,8 @@ struct MapRead {
 
 class StudyReader {
   public:
-    explicit StudyReader(YamlText& yaml) : yaml_(yaml) {}
+    /// Relative paths are those in `folder`.
+    StudyReader(YamlText& yaml, std::filesystem::path folder) : yaml_(yaml), folder_(std::move(folder)) {}
 
     StudyFile file(const YAML::Node& root) {
         if (!root.IsMap()) yaml_.fail(root.Mark(), "a study must be a map of settings (`patch: 256`)");
@@ -73,7 +76,7 @@ class StudyReader {
 
     void add_setting(const std::string& key, const YAML::Node& key_node, const YAML::Node& value, MapRead& read) {
         if (!is_point_key(key) && !is_study_key(key)) yaml_.fail(key_node.Mark(), unknown_key(key));
-        read.text.settings.push_back(yaml_.assignment(key, key_node, value));
+        resolve_paths(folder_, read.text.settings.emplace_back(yaml_.assignment(key, key_node, value)));
     }
 
     /// One map of lists, or a list of such maps.
@@ -153,6 +156,7 @@ class StudyReader {
     }
 
     YamlText& yaml_;
+    std::filesystem::path folder_;
     int num_zips_ = 0;
 };
 
@@ -174,9 +178,7 @@ Assignment parse_override(const std::string& text) {
 
 StudyFile read_study(const std::filesystem::path& file) {
     YamlText yaml(file.string());
-    StudyFile study = StudyReader(yaml).file(yaml.parse(read_yaml_file(file)));
-    resolve_paths(file.parent_path(), study);
-    return study;
+    return StudyReader(yaml, file.parent_path()).file(yaml.parse(read_yaml_file(file)));
 }
 
 }  // namespace
