@@ -1,7 +1,6 @@
 # Everything that is not LibTorch: what the installed layers link, and what the program, its tests and benchmarks add.
 include(LibraryDependencies)
 find_package(CLI11 REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(Boost REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)

@@ -21,7 +21,7 @@ packages=(
     g++ cmake ninja-build ccache git pkg-config python3 python3-venv
     libopenmpi-dev openmpi-bin
     libopencv-core-dev libopencv-imgproc-dev libopencv-photo-dev libtiff-dev libpng-dev libjpeg-dev libwebp-dev
-    libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
+    libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev
     libboost-dev libeigen3-dev libzip-dev libssl-dev librandom123-dev libhwy-dev libonnx-dev libprotobuf-dev
     libgtest-dev libgmock-dev libbenchmark-dev
     zstd xz-utils patchelf # launch/bundle.sh

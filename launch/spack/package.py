@@ -32,7 +32,6 @@ class Patchbench(Package):
     depends_on("libwebp+libwebpmux")
     depends_on("yaml-cpp")
     depends_on("cli11@2:")
-    depends_on("spdlog")
     depends_on("fmt@9:")
     depends_on("nlohmann-json")
     depends_on("boost+math")

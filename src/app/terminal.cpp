@@ -4,7 +4,7 @@
 #include "report/tables/text.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
+#include <fmt/chrono.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -141,8 +142,11 @@ void print_error(const std::string& message) {
 }
 
 void print_timed(const std::string& text) {
-    constexpr size_t kTime = 9;  // "12:34:56 ", which spdlog writes
-    spdlog::info("{}", report::folded(std::string(kTime, ' ') + text, terminal_width(stderr)).substr(kTime));
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    ::localtime_r(&now, &local);
+    const std::string time = fmt::format("{:%H:%M:%S} ", local), margin(time.size(), ' ');
+    write_text(stderr, time + report::folded(margin + text, terminal_width(stderr)).substr(time.size()) + "\n");
 }
 
 TerminalLine::TerminalLine()

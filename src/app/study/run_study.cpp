@@ -20,8 +20,6 @@
 #include "run/weights_source.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -241,8 +239,6 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
 }  // namespace
 
 ExitCode run_study(const StudyRun& study, const Arguments& raw) {
-    spdlog::set_default_logger(spdlog::stderr_logger_st("patchbench"));
-    spdlog::set_pattern("%H:%M:%S %v");
     return with_ranks(raw, [&](RankSession& session) { return run_on(study, raw, session); });
 }
 
