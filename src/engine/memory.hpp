@@ -18,7 +18,6 @@ struct AllocatorCounters {
     /// Since the process started. CUDA: allocations on the device (constant while the cache suffices). CPU: every
     /// tensor and buffer, including activations.
     int64_t num_allocations = 0;
-    int64_t num_retries = 0;  // CUDA: cudaMalloc that failed first and succeeded after a flush
 };
 
 [[nodiscard]] AllocatorCounters allocator_counters(DeviceId device);

@@ -219,8 +219,7 @@ AllocatorCounters cuda_counters(int index) {
             .peak_allocated_bytes = stats.allocated_bytes[kAll].peak,
             .reserved_bytes = stats.reserved_bytes[kAll].current,
             .peak_reserved_bytes = stats.reserved_bytes[kAll].peak,
-            .num_allocations = stats.num_device_alloc,
-            .num_retries = stats.num_alloc_retries};
+            .num_allocations = stats.num_device_alloc};
 }
 
 void reset_cuda_peaks(int index) {
