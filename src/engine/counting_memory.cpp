@@ -48,7 +48,7 @@ std::string mib(int64_t bytes) {
 
 }  // namespace
 
-void* BlockCache::take(int64_t bytes) {
+void* FreeBlocks::take(int64_t bytes) {
     // The newest block first: its values may still be in the processor's caches.
     const auto found =
         std::find_if(entries_.rbegin(), entries_.rend(), [bytes](const Entry& entry) { return entry.bytes == bytes; });
@@ -59,12 +59,12 @@ void* BlockCache::take(int64_t bytes) {
     return block;
 }
 
-void BlockCache::put(void* block, int64_t bytes) {
+void FreeBlocks::put(void* block, int64_t bytes) {
     entries_.push_back({block, bytes});
     held_bytes_ += bytes;
 }
 
-void BlockCache::shrink_to(int64_t bytes) {
+void FreeBlocks::shrink_to(int64_t bytes) {
     while (held_bytes_ > bytes && !entries_.empty()) {
         std::free(entries_.front().block);
         held_bytes_ -= entries_.front().bytes;

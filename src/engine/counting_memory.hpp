@@ -14,12 +14,12 @@ namespace pb::engine {
 
 /// Keeps freed blocks for the next layer. Maps of activations live for one layer and have few sizes, and the kernel
 /// must zero the pages of each new one (5-10 % of the time of a DnCNN). Not thread-safe.
-class BlockCache {
+class FreeBlocks {
   public:
-    BlockCache() = default;
-    BlockCache(const BlockCache&) = delete;
-    BlockCache& operator=(const BlockCache&) = delete;
-    ~BlockCache() { shrink_to(0); }
+    FreeBlocks() = default;
+    FreeBlocks(const FreeBlocks&) = delete;
+    FreeBlocks& operator=(const FreeBlocks&) = delete;
+    ~FreeBlocks() { shrink_to(0); }
 
     /// A block of exactly `bytes`, which the caller then owns; null when there is none.
     [[nodiscard]] void* take(int64_t bytes);
@@ -71,7 +71,7 @@ class CountingMemory {
 
     mutable std::mutex mutex_;
     AllocatorCounters counters_;
-    BlockCache cache_;
+    FreeBlocks cache_;
     int64_t limit_bytes_ = 0;  // 0: none
     std::atomic<int64_t> num_refused_ = 0;
 };
