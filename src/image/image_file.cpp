@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
-#include "image/formats/metadata.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
@@ -218,7 +217,5 @@ void check_can_save(const ImageInfo& info, const std::filesystem::path& file) {
     check_format(info, format_of(file), file);
     check_can_create(file);
 }
-
-int orientation_of(const ImageMetadata& metadata) { return exif_orientation(metadata.exif); }
 
 }  // namespace pb::image

@@ -23,12 +23,6 @@ inline constexpr std::string_view kXmpMark{"http://ns.adobe.com/xap/1.0/\0", 29}
 /// The bytes of a text.
 [[nodiscard]] std::vector<std::byte> bytes_of_text(std::string_view text);
 
-/// Adds a name to what is not kept, once.
-void name_lost(std::string name, ImageMetadata& metadata);
-
-/// Adds a block. A file may have any number of small ones: those beyond 1000 are named as lost.
-void keep(FormatBlock block, ImageMetadata& metadata);
-
 /// Keeps the first EXIF block of a file, without the mark that some programs put before it. A further one is named as
 /// lost, and so is one that is no TIFF structure, which other programs refuse.
 void keep_exif(std::vector<std::byte> exif, ImageMetadata& metadata);
