@@ -83,10 +83,6 @@ class ImageFile {
 /// or type.
 [[nodiscard]] std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::span<const int64_t> pages);
 
-/// Opens a file of raw samples: dense rows of interleaved little-endian samples without header or trailer, described by
-/// `info`. Throws UsageError in the cases of open_image, and when the length of the file does not fit `info`.
-[[nodiscard]] std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, const ImageInfo& info);
-
 /// An image and its metadata, ready to be written. `alpha` may be empty; otherwise it has one channel and the dtype of
 /// `pixels`.
 struct ImageToSave {

@@ -2,6 +2,7 @@
 
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
+#include "image/formats/npy.hpp"
 #include "image/formats/random_access.hpp"
 #include "image/tiff/write.hpp"
 

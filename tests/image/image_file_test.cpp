@@ -1,4 +1,5 @@
 #include "image/formats/metadata.hpp"
+#include "image/formats/npy.hpp"
 #include "image_support.hpp"
 #include "support/file_size_limit.hpp"
 

@@ -1,3 +1,4 @@
+#include "image/formats/npy.hpp"
 #include "image_support.hpp"
 
 #include <gmock/gmock.h>

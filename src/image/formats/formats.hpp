@@ -61,10 +61,6 @@ void write_tiff(const ImageToSave& image, AtomicFile& file);
 void write_npy(const ImageToSave& image, AtomicFile& file);
 void write_raw(const ImageToSave& image, AtomicFile& file);
 
-/// The header of NumPy's .npy format (numpy/lib/format.py) in version 1, padded like that of numpy.save so that samples
-/// begin at a multiple of 64 bytes. The shape of one channel is (H,W), or (H,W,1) where `info` has a channel axis.
-[[nodiscard]] std::string npy_header(const ImageInfo& info);
-
 /// An image file of a format that can only be decoded as a whole (PNG, JPEG, WebP). The first read decodes it; every
 /// read copies its part from the decoded image.
 class DecodedFile final : public ImageFile {

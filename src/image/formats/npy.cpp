@@ -1,3 +1,5 @@
+#include "image/formats/npy.hpp"
+
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
 #include "image/sample_types.hpp"

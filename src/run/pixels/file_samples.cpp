@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "config/text.hpp"
+#include "image/formats/npy.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
