@@ -198,9 +198,4 @@ bool is_compiled_package(const std::filesystem::path& file) {
     });
 }
 
-std::optional<EngineKind> sole_engine_of(const std::filesystem::path& file) {
-    if (file.extension() != ".pt2" || is_compiled_package(file)) return std::nullopt;
-    return EngineKind::pytorch;
-}
-
 }  // namespace pb::engine

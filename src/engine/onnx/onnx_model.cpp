@@ -1,5 +1,7 @@
 #include "engine/onnx/onnx_model.hpp"
 
+#include "engine/onnx/onnx_network.hpp"
+
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph.hpp"
 
@@ -7,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace pb::engine {
 
@@ -15,6 +18,18 @@ onnx::ModelProto parse_onnx(Bytes file, const std::string& name) {
     if (!model.ParseFromArray(file.data(), static_cast<int>(file.size())) || !model.has_graph())
         throw UsageError(name + ": begins like an ONNX model, but is none: damaged or cut off");
     return model;
+}
+
+std::vector<std::byte> read_onnx_file(const std::filesystem::path& file) {
+    std::vector<std::byte> bytes = read_file(file);
+    if (!is_onnx(bytes)) throw UsageError(file.string() + ": is no ONNX model: empty, damaged, or another format");
+    if (bytes.size() > std::numeric_limits<int>::max())
+        throw UsageError(file.string() + ": an ONNX model of more than 2 GB: keep its weights in a file beside it");
+    return bytes;
+}
+
+onnx::ModelProto load_onnx(const std::filesystem::path& file) {
+    return parse_onnx(read_onnx_file(file), file.string());
 }
 
 void check_opset(const onnx::ModelProto& model, const std::string& name) {

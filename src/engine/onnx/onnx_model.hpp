@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@ namespace pb::engine {
 
 /// `file`: at most 2 GB, which is all that protobuf takes. Throws UsageError that names the file where it is no model.
 [[nodiscard]] onnx::ModelProto parse_onnx(Bytes file, const std::string& name);
+
+/// The content of `file`. Throws UsageError unless it may be an ONNX model that protobuf takes.
+[[nodiscard]] std::vector<std::byte> read_onnx_file(const std::filesystem::path& file);
+[[nodiscard]] onnx::ModelProto load_onnx(const std::filesystem::path& file);
 
 /// Throws UsageError where the operators of the model's opset may mean something else than onnx_read.cpp takes them
 /// for.

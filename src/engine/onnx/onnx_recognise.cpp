@@ -1,6 +1,5 @@
 // Recognises which network an ONNX model computes, by its operations, since names are arbitrary. Each network guesses
 // its size in the model; the graph of that size is compared with the model's from the output to the input.
-#include "engine/network_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "network/graph_facts.hpp"
 
@@ -106,19 +105,6 @@ class Pairing {
                     network::to_text(*nearest), pairing.difference(), source));
 }
 
-/// `message` without the file's name in front of it.
-std::string without_file(const std::string& message, const std::string& file) {
-    if (!message.starts_with(file)) return message;
-    return message.substr(std::min(message.size(), message.find_first_not_of(",: ", file.size())));
-}
-
-network::NetworkCard card_in(const std::filesystem::path& file) {
-    const OnnxNetwork found = read_onnx(read_file(file), file.string());
-    if (network::num_convolutions(found.graph) == 0) throw UsageError("it has no convolution");
-    (void)candidates_in_onnx(file);  // refuses another type and fixed extents
-    return network::card_of(found.graph);
-}
-
 }  // namespace
 
 Weights recognise_network(const OnnxNetwork& found, const std::string& source, network::NetworkKind preferred) {
@@ -139,16 +125,6 @@ Weights recognise_network(const OnnxNetwork& found, const std::string& source, n
         return weights;
     }
     refuse(shapes, found.graph, source);
-}
-
-// ONNX models of networks that are not in the list, but whose operations all are those of a Graph.
-LayersInFile layers_in(const std::filesystem::path& file) {
-    if (is_code(file)) return {};
-    try {
-        return {card_in(file), ""};
-    } catch (const UsageError& error) {
-        return {std::nullopt, without_file(error.what(), file.string())};
-    }
 }
 
 std::map<std::string, Convolution> convolutions_in(const std::filesystem::path& file, const network::Graph& layers) {

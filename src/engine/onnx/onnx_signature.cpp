@@ -1,20 +1,11 @@
 // What an ONNX model takes and gives, by the declarations of its inputs and outputs: its operations are not read.
-#include "base/sha256.hpp"
-#include "base/text.hpp"
 #include "engine/network_file.hpp"
 #include "engine/onnx/onnx_model.hpp"
-#include "engine/onnx/onnx_network.hpp"
-#include "engine/onnx/onnx_tensors.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <iterator>
-#include <limits>
-#include <span>
 
 namespace pb::engine {
 namespace {
@@ -88,81 +79,12 @@ class SignatureReader {
     const std::string& file_;
 };
 
-std::vector<std::byte> read_onnx_file(const std::filesystem::path& file) {
-    std::vector<std::byte> bytes = read_file(file);
-    if (!is_onnx(bytes)) throw UsageError(file.string() + ": is no ONNX model: empty, damaged, or another format");
-    if (bytes.size() > std::numeric_limits<int>::max())
-        throw UsageError(file.string() + ": an ONNX model of more than 2 GB: keep its weights in a file beside it");
-    return bytes;
-}
-
-onnx::ModelProto parse_model(const std::filesystem::path& file) {
-    return parse_onnx(read_onnx_file(file), file.string());
-}
-
-/// See files_of_network. `model`: what is in `file`.
-std::vector<std::filesystem::path> files_of(const onnx::ModelProto& model, const std::filesystem::path& file) {
-    std::vector<std::filesystem::path> files{file};
-    try {
-        std::ranges::copy(external_files(model.graph(), file), std::back_inserter(files));
-    } catch (const UsageError& error) {
-        throw UsageError(file.string() + ": a tensor: " + error.what());
-    }
-    return files;
-}
-
-/// See digest_of_network.
-std::string digest_of(const std::vector<std::filesystem::path>& files) {
-    std::string digests;
-    for (const auto& file : files) add_item(digests, sha256_of_file(file), "\n");
-    return files.size() == 1 ? digests : sha256_of(std::as_bytes(std::span(digests)));
-}
-
 }  // namespace
 
-bool is_code(const std::filesystem::path& file) {
-    const std::string ending = file.extension().string();
-    return ending == ".pt" || ending == ".pt2" || ending == ".py";
-}
-
-std::optional<network::NetworkKind> known_network(const std::filesystem::path& file) {
-    if (file.extension() == ".pt2" || file.extension() == ".py") return std::nullopt;
-    if (!is_code(file)) (void)read_onnx_file(file);
-    try {
-        return network_in_file(file);
-    } catch (const UsageError&) {  // another network, or one that `candidates_in_onnx` refuses
-        return std::nullopt;
-    }
-}
-
 std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path& file) {
-    const onnx::ModelProto model = parse_model(file);
+    const onnx::ModelProto model = load_onnx(file);
     const std::string name = file.string();
     return SignatureReader(model.graph(), name).read();
-}
-
-std::vector<std::filesystem::path> files_of_network(const std::filesystem::path& file) {
-    if (lower_case(file.extension().string()) != ".onnx") return {file};
-    return files_of(parse_model(file), file);
-}
-
-std::string digest_of_network(const std::filesystem::path& file) { return digest_of(files_of_network(file)); }
-
-Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card) {
-    Weights weights;
-    weights.card = card;
-    weights.source = file.string();
-    weights.layout = "brought: " + network::to_text(card);
-    weights.trained = true;
-    if (is_code(file)) {
-        weights.sha256 = sha256_of_file(file);
-        return weights;
-    }
-    const onnx::ModelProto model = parse_model(file);
-    weights.sha256 = digest_of(files_of(model, file));
-    take_training_noise(metadata_of(model), weights);
-    if (card.layers) weights.convolutions = convolutions_in(file, *card.layers);
-    return weights;
 }
 
 }  // namespace pb::engine
