@@ -101,22 +101,21 @@ TEST(ImageFigures, SayNoRateBeforeAnythingIsDone) {
 
 TEST(ImageFigures, OfSeveralImagesSayPixelsRateAndTimeLeftInAll) {
     ImageProgress image = quarter_of_an_image();
-    image.number = 3;
-    image.count = 10;
-    image.mean_pixels = 20e6;
+    image.share_before = 0.2;
+    image.share = 0.1;
+    image.all_pixels = 200e6;
     image.all_s = 45;
     const std::string in_all = "; in all 45.00 of about 200.0 Mpx, 1.000 Mpx/s, 2:35 left";
-    EXPECT_THAT(image_figures(image).full, EndsWith(", 0:06 left" + in_all)) << "2.25 of 10 images took 45 s";
+    EXPECT_THAT(image_figures(image).full, EndsWith(", 0:06 left" + in_all)) << "22.5 % of all took 45 s";
     const std::string line = bar_line("3/10 slide.tif", 0.25, image_figures(image), 80);
     EXPECT_EQ(line, "3/10 slide.tif [##........] 25 %, 3.750 Mpx/s, 0:06 left; in all 2:35 left");
     image.activity = "verification";
     EXPECT_EQ(image_figures(image).full, "verification" + in_all);
     EXPECT_EQ(image_figures(image).brief, "verification; in all 2:35 left");
-    image.together = 3;  // three quarters of an image are done
+    image.share_before = 0;  // a quarter of a pass over three images is done
+    image.share = 0.3;
     image.all_s = 30;
     EXPECT_THAT(image_figures(image).full, EndsWith("; in all 15.00 of about 200.0 Mpx, 0.5000 Mpx/s, 6:10 left"));
-    image.together = 1;
-    image.number = 1;
     image.fraction = 0;
     EXPECT_EQ(image_figures(image).full, "verification") << "no image is done";
 }

@@ -42,7 +42,17 @@ struct DenoiseLaunch {
     bool single = false;  // one image was named: what is wrong with it ends the program
     plan::ImageSharing sharing;
     std::shared_ptr<SharedBlocks> blocks;  // of the ranks of each node
+    std::vector<double> bytes_before;      // of the images before each, in the order in which they are begun; of all
 };
+
+/// `number`: of the image in the order in which images are begun, from 1.
+ImagePlace place_of_image(const DenoiseLaunch& launch, int64_t number, bool apart) {
+    const auto at = static_cast<size_t>(number);
+    const double before = launch.bytes_before[at - 1], bytes = launch.bytes_before[at] - before;
+    // Each other rank is, on average, in the middle of an image of nearly the same size.
+    const double begun = apart ? 0.5 * bytes * (launch.world.size() - 1) : 0;
+    return {number, std::ssize(launch.jobs), std::max(0.0, before - begun), bytes, launch.bytes_before.back()};
+}
 
 /// Throws on all ranks where one cannot write into the folder of the outputs, or does not see there what the root
 /// writes: its images would be lost. Collective.
@@ -70,7 +80,11 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
                          jobs,
                          single,
                          plan::share_images(bytes, world.size()),
-                         run::make_shared_blocks(world, topology)};
+                         run::make_shared_blocks(world, topology),
+                         {0}};
+    for (const auto* images : {&launch.sharing.together, &launch.sharing.apart})
+        for (const size_t image : *images)
+            launch.bytes_before.push_back(launch.bytes_before.back() + static_cast<double>(bytes[image]));
     const std::string line = plan::sharing_line(launch.sharing, world.size());
     if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
     if (world.size() > 1 && !launch.sharing.apart.empty()) require_shared_folder(world, jobs.front().output);
@@ -138,7 +152,8 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
     const auto work = [&](size_t job, int64_t number) {
         if (denoise.find_interruption()) return false;
         const DenoiseJob& image = launch.jobs[job];
-        progress.begin_image(image.input.filename().string(), number, std::ssize(launch.jobs), denoise.num_waiting());
+        progress.begin_image(image.input.filename().string(), place_of_image(launch, number, apart),
+                             denoise.num_waiting());
         denoise.run(job, image, launch.single);
         return true;
     };

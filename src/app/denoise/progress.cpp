@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -47,18 +48,25 @@ DenoiseProgress::DenoiseProgress(bool is_shown)
     if (is_shown) line_.emplace();
 }
 
-void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64_t count, int64_t num_waiting) {
+void DenoiseProgress::begin_image(const std::string& name, const ImagePlace& place, int64_t num_waiting) {
     const double now_s = count_time();
     if (images_begin_s_ == 0)
         images_begin_s_ = now_s;
     else
         shows_steps_ = now_s - image_begin_s_ > kShortImageS;
     image_begin_s_ = now_s;
-    name_ = without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
+    name_ = without_controls(place.count == 1 ? name : fmt::format("{}/{} {}", place.number, place.count, name));
     pixels_before_ += std::exchange(image_pixels_, 0);
-    ++images_begun_;
-    image_ = {.number = number, .count = count, .together = num_waiting + 1};
-    image_.mean_pixels = images_begun_ > 1 ? pixels_before_ / static_cast<double>(images_begun_ - 1) : 0;
+    bytes_begun_.push_back(place.bytes);
+    all_bytes_begun_ += place.bytes;
+    bytes_in_all_ = place.bytes_in_all;
+    num_together_ = num_waiting + 1;
+    image_ = {.all_pixels = image_.all_pixels};
+    if (place.count > 1 && bytes_in_all_ > 0) {
+        const double bytes = std::accumulate(bytes_begun_.end() - num_together_, bytes_begun_.end(), 0.0);
+        image_.share = bytes / bytes_in_all_;
+        image_.share_before = std::max(0.0, place.bytes_before + place.bytes - bytes) / bytes_in_all_;
+    }
     if (num_waiting > 0) name_ += fmt::format(" and {} before it", num_waiting);
     num_passes_ = 1;
     passes_done_ = pass_size_ = 0;
@@ -67,10 +75,10 @@ void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64
 }
 
 void DenoiseProgress::expect(double pixels, int64_t num_passes) {
-    image_.pixels = static_cast<double>(image_.together) * pixels;  // those that wait have nearly the same size
-    num_passes_ = image_.together * num_passes;
+    image_.pixels = static_cast<double>(num_together_) * pixels;  // those that wait have nearly the same size
+    num_passes_ = num_together_ * num_passes;
     image_pixels_ = pixels;
-    image_.mean_pixels = (pixels_before_ + pixels) / static_cast<double>(images_begun_);
+    image_.all_pixels = all_bytes_begun_ > 0 ? (pixels_before_ + pixels) / all_bytes_begun_ * bytes_in_all_ : 0;
 }
 
 void DenoiseProgress::begin(run::Activity activity) {

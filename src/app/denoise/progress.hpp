@@ -8,8 +8,17 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pb::app {
+
+/// An image among all of a launch, in the order in which ranks begin them. The sizes of files stand for the work.
+struct ImagePlace {
+    int64_t number = 1, count = 1;  // from 1
+    double bytes_before = 0;        // of the images that are done by then, about
+    double bytes = 0;
+    double bytes_in_all = 0;
+};
 
 class DenoiseProgress final : public run::ProgressListener {
   public:
@@ -17,9 +26,9 @@ class DenoiseProgress final : public run::ProgressListener {
     /// a long job shows that it goes on.
     explicit DenoiseProgress(bool is_shown);
 
-    /// An image is started: number `number` of `count`, from 1. `num_waiting` images before it are not done yet,
-    /// because they may be done in one pass with it.
-    void begin_image(const std::string& name, int64_t number, int64_t count, int64_t num_waiting);
+    /// An image is started. `num_waiting` images before it are not done yet, because they may be done in one pass with
+    /// it.
+    void begin_image(const std::string& name, const ImagePlace& place, int64_t num_waiting);
     /// The image has so many pixels and is done in `num_passes` passes (pages, groups of bands).
     void expect(double pixels, int64_t num_passes);
     /// All images are done: removes the bar and waits for other ranks.
@@ -40,9 +49,12 @@ class DenoiseProgress final : public run::ProgressListener {
 
     std::string name_;
     report::ImageProgress image_;
-    double pixels_before_ = 0;                  // of the images that this rank began before this one
-    int64_t images_begun_ = 0;                  // by this rank
+    std::vector<double> bytes_begun_;           // of the images that this rank has begun
+    double all_bytes_begun_ = 0;                // of all of them
+    double pixels_before_ = 0;                  // of those before this one
     double image_pixels_ = 0;                   // of this one
+    double bytes_in_all_ = 0;                   // of all images
+    int64_t num_together_ = 1;                  // images of a pass
     int64_t num_passes_ = 1, passes_done_ = 0;  // each over one image, page or group of bands
     int64_t pass_size_ = 0, next_size_ = 1;     // how many of them the current pass is, and the next
     double images_begin_s_ = 0, image_begin_s_ = 0, passes_begin_s_ = 0;  // since the process started

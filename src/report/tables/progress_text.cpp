@@ -44,15 +44,13 @@ std::string joined(const std::string& name, double fraction, const BarFigures& f
 
 /// Returns what follows the figures of one image of several; empty before anything is done.
 BarFigures figures_of_all(const ImageProgress& image) {
-    const auto count = static_cast<double>(image.count);
-    const double done =
-        static_cast<double>(image.number - image.together) + image.fraction * static_cast<double>(image.together);
-    const auto left = image.count > 1 ? seconds_left(done / count, image.all_s) : std::nullopt;
+    const double done = image.share_before + image.fraction * image.share;
+    const auto left = image.share > 0 ? seconds_left(done, image.all_s) : std::nullopt;
     if (!left) return {};
     const std::string time = clock_text(*left) + " left";
-    const double done_mpx = done * image.mean_pixels / 1e6;
+    const double done_mpx = done * image.all_pixels / 1e6;
     return {fmt::format("; in all {} of about {} Mpx, {} Mpx/s, {}", readable(done_mpx),
-                        readable(count * image.mean_pixels / 1e6), readable(done_mpx / image.all_s), time),
+                        readable(image.all_pixels / 1e6), readable(done_mpx / image.all_s), time),
             "; in all " + time};
 }
 

@@ -58,15 +58,15 @@ struct ImageProgress {
     double fraction = 0;        // of the pixels
     double pixels = 0;          // of the image
     double pass_s = 0;          // since its first pass began
-    int64_t number = 1;         // its place among `count` images, from 1
-    int64_t count = 1;
-    int64_t together = 1;    // images of the pass; `pixels` and `fraction` are those of all of them, this one the last
-    double mean_pixels = 0;  // of an image, as far as they are known
-    double all_s = 0;        // since the first image began
+    // Of several images; `pixels` and `fraction` are those of all images of the pass.
+    double share_before = 0;  // of all work, in what was begun before the pass
+    double share = 0;         // of all work, in the pass; 0: one image
+    double all_pixels = 0;    // of all images, about
+    double all_s = 0;         // since the first image began
 };
 
 /// Returns "41 %, 12.30 of 30.00 Mpx, 4.210 Mpx/s, 0:04 left", and for several images "; in all 84.00 of about 900.0
-/// Mpx, 7.900 Mpx/s, 1:23 left". In all, each image counts as one of mean_pixels. The brief figures leave out the
+/// Mpx, 7.900 Mpx/s, 1:23 left". The brief figures leave out the
 /// pixels, and in all the rate.
 [[nodiscard]] BarFigures image_figures(const ImageProgress& image);
 
