@@ -25,6 +25,7 @@ class Matching {
     Matching(const ResultsFile& former, const plan::Plan& plan) : former_(former), plan_(plan) {
         resumption_.finished.assign(plan.points.size(), false);
         std::vector<const plan::Point*> all;
+        all.reserve(plan.points.size());
         for (const auto& point : plan.points) all.push_back(&point);
         identities_.add(all);
         identities_.add(former.planned_points());
