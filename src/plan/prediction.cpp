@@ -272,4 +272,11 @@ bool is_beyond_memory(double image_bytes, int64_t free_bytes) {
     return 2 * image_bytes > kLargestShare * static_cast<double>(free_bytes);
 }
 
+OutputChoice choose_output(const std::string& obstacle) {
+    const std::string larger = "the image takes more than half of a host's free memory: ";
+    if (!obstacle.empty())
+        return {config::OutputKind::memory, larger + "it is held all the same (output: memory), because " + obstacle};
+    return {config::OutputKind::file, larger + "the output is written by all ranks (output: file)"};
+}
+
 }  // namespace pb::plan

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace pb::plan {
 
@@ -73,5 +74,14 @@ struct PeakParts {
 
 /// Whether an input and an output of `image_bytes` each take more than half of the free memory of a host.
 [[nodiscard]] bool is_beyond_memory(double image_bytes, int64_t free_bytes);
+
+struct OutputChoice {
+    config::OutputKind kind = config::OutputKind::memory;  // or file
+    std::string note;                                      // for the user
+};
+
+/// Resolves `output: auto` for an image that is beyond memory on any host. `obstacle`: why the output cannot be a file
+/// that all ranks write; empty when it can.
+[[nodiscard]] OutputChoice choose_output(const std::string& obstacle);
 
 }  // namespace pb::plan

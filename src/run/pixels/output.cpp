@@ -46,13 +46,10 @@ OutputPlan settle_automatic(const plan::Point& point, const Team& team, ImageSou
     const bool here = available && plan::is_beyond_memory(image_bytes(point, source), *available);
     if (team.ranks.max(here ? 1 : 0) == 0) return {};
     const bool simulated = plan::is_simulated(point);
-    const std::string why_not =
-        team.ranks.broadcast(simulated ? "there is no result to write" : obstacle(point, source, team, files));
-    notes.push_back("the image takes more than half of a host's free memory: " +
-                    (why_not.empty() ? "the output is written by all ranks (output: file)"
-                                     : "it is held all the same (output: memory), because " + why_not));
-    if (!why_not.empty()) return {config::OutputKind::memory, "", files.compression};
-    return {config::OutputKind::file, files.image, files.compression};
+    const plan::OutputChoice choice = plan::choose_output(
+        team.ranks.broadcast(simulated ? "there is no result to write" : obstacle(point, source, team, files)));
+    notes.push_back(choice.note);
+    return {choice.kind, choice.kind == config::OutputKind::file ? files.image : "", files.compression};
 }
 
 class FileSink final : public StreamedSink {
