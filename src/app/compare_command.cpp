@@ -58,10 +58,6 @@ double parse_fail_on(const std::string& text) {
     return percent / 100;
 }
 
-bool is_from_one_launch(const report::PointComparison& point) {
-    return point.comparison && point.comparison->fewest_launches == 1;
-}
-
 ExitCode compare(CompareArguments arguments) {
     sort_files(arguments);
     const bool is_gate = arguments.fail_on.has_value();
@@ -76,7 +72,7 @@ ExitCode compare(CompareArguments arguments) {
     const auto open = report::undecided(comparison, slower);
     for (const auto& point : open) fmt::print("UNSURE --fail-on {}: {}\n", *arguments.fail_on, point);
     if (!open.empty() && !arguments.strict) print_text(stdout, "UNSURE is no failure (--strict: it is one).\n");
-    if (!open.empty() && std::ranges::any_of(comparison.points, is_from_one_launch))
+    if (report::would_launches_decide(comparison, slower))
         print_text(stdout, "Launches are separate starts: patchbench run STUDY --launches {}\n",
                    measure::kFewestLaunches);
     for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", *arguments.fail_on, failure);

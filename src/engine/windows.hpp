@@ -1,5 +1,6 @@
-// Windows as engines get them: the checks that all engines make before they touch a pointer, and the pass over cropped
-// ones, which takes windows with the same core through the network together.
+// Windows as engines get them: the checks that all engines make before they touch a pointer, and what the passes of
+// native and torch have in common: over cropped windows, which takes those with the same core through the network
+// together, and over a slab whose border rows travel.
 #pragma once
 
 #include "base/stopwatch.hpp"

@@ -8,13 +8,15 @@ namespace pb::report {
 
 namespace {
 
-std::string key_by_names(plan::Point point) {
+plan::Point with_file_names(plan::Point point) {
     config::PointSettings& settings = point.settings;
     for (std::string* file : {&settings.image.path, &settings.image.clean, &settings.weights, &settings.network.file,
                               &settings.engine.file, &settings.timed.results})
         *file = std::filesystem::path(*file).filename().string();
-    return plan::key_of(point);
+    return point;
 }
+
+std::string key_by_names(const plan::Point& point) { return plan::key_of(with_file_names(point)); }
 
 }  // namespace
 
@@ -30,6 +32,11 @@ void PointIdentities::add(const std::vector<const plan::Point*>& points) {
 std::string PointIdentities::of(const plan::Point& point) const {
     std::string name = key_by_names(point);
     return ambiguous_.contains(name) ? plan::key_of(point) : name;
+}
+
+std::vector<Difference> work_differences(const plan::Point& here, const plan::Point& there) {
+    auto by_names = differences(work_texts(with_file_names(here)), work_texts(with_file_names(there)));
+    return by_names.empty() ? differences(work_texts(here), work_texts(there)) : by_names;
 }
 
 }  // namespace pb::report

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "report/differences.hpp"
 
 #include <set>
 #include <string>
@@ -14,12 +15,16 @@ namespace pb::report {
 /// folders count as well.
 class PointIdentities {
   public:
-    /// Add every plan before asking for a name. `points` are those of one plan or results file.
+    /// Add every plan before asking for a name. `points` are those of one plan or session.
     void add(const std::vector<const plan::Point*>& points);
     [[nodiscard]] std::string of(const plan::Point& point) const;
 
   private:
     std::set<std::string> ambiguous_;  // names that stand for several files of one plan
 };
+
+/// Returns the settings that make two points different measurements: files count by their names if that makes a
+/// difference.
+[[nodiscard]] std::vector<Difference> work_differences(const plan::Point& here, const plan::Point& there);
 
 }  // namespace pb::report

@@ -77,8 +77,7 @@ std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
     std::vector<std::string> all;
     if (size_text(here) != size_text(there))
         all.push_back(fmt::format("the image has {}, not {}", size_text(there), size_text(here)));
-    for (const auto& [key, mine, its, decisive] :
-         differences(work_texts(here.trace.point), work_texts(there.trace.point)))
+    for (const auto& [key, mine, its, decisive] : work_differences(here.trace.point, there.trace.point))
         all.push_back(fmt::format("{} = {}, not {}", key, its, mine));
     return fmt::format("{}", fmt::join(all, "; "));
 }
@@ -241,7 +240,9 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
     comparison.num_new = new_files.size();
     PointIdentities identities;
     for (const auto* files : {&old_files, &new_files})
-        for (const auto& file : *files) identities.add(file.planned_points());
+        for (const auto& file : *files)
+            for (int64_t session = 0; session < std::ssize(file.sessions); ++session)
+                identities.add(file.planned_points(session));
     Matches matches(std::move(identities));
     const auto add = [&](const std::vector<ResultsFile>& files, Side Match::*side) {
         for (const auto& file : files) {

@@ -55,6 +55,9 @@ void judge_by_launches(ResultsComparison& comparison);
 /// point to compare.
 [[nodiscard]] std::vector<std::string> regressions(const ResultsComparison& comparison, double slower);
 
+/// Whether more launches would decide about a point of which undecided() says that it has too few.
+[[nodiscard]] bool would_launches_decide(const ResultsComparison& comparison, double slower);
+
 /// Describes each point whose launches show neither that it is slower by `slower` nor that it is not, one launch of a
 /// side among them, or whose figures are INVALID or doubted, or that OLD could not measure. Adds the number of launches
 /// on each side that would decide it.

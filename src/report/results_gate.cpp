@@ -60,6 +60,13 @@ std::vector<std::string> undecided(const ResultsComparison& comparison, double s
     return all;
 }
 
+bool would_launches_decide(const ResultsComparison& comparison, double slower) {
+    return std::ranges::any_of(comparison.points, [&](const PointComparison& point) {
+        return point.comparison && is_undecided(point, slower) && !point.invalid && !point.doubted &&
+               point.comparison->fewest_launches < measure::kFewestLaunches;
+    });
+}
+
 std::vector<std::string> regressions(const ResultsComparison& comparison, double slower) {
     std::vector<std::string> all;
     for (const auto& point : comparison.points) {

@@ -28,7 +28,8 @@ class Matching {
         all.reserve(plan.points.size());
         for (const auto& point : plan.points) all.push_back(&point);
         identities_.add(all);
-        identities_.add(former.planned_points());
+        for (int64_t session = 0; session < std::ssize(former.sessions); ++session)
+            identities_.add(former.planned_points(session));
         for (const auto* point : all) keys_.push_back(identities_.of(*point));
     }
 
@@ -89,7 +90,7 @@ class Matching {
         std::optional<std::vector<Difference>> fewest;
         for (size_t i = 0; i < keys_.size(); ++i) {
             if (resumption_.finished[i]) continue;
-            auto all = differences(work_texts(recorded.trace.point), work_texts(plan_.points[i]));
+            auto all = work_differences(recorded.trace.point, plan_.points[i]);
             if (!fewest || all.size() < fewest->size()) fewest = std::move(all);
         }
         if (!fewest) return "";

@@ -140,8 +140,10 @@ FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
     run::PassLog log;
     pipeline->pass(batches, windows, output, log);
     if (const auto odd = find_not_finite(denoised.values))
-        throw Error(fmt::format("value {} of the output is not finite: the image has values far outside of [0,1]{}",
-                                *odd, options.precision == Precision::fp32 ? "" : ", or its precision is too low"));
+        throw Error(fmt::format(
+            "value {} of the output is not finite: the image has values far outside of [0,1], or the weights are not "
+            "those of a denoiser{}",
+            *odd, options.precision == Precision::fp32 ? "" : ", or the precision is too low"));
     return denoised;
 }
 

@@ -116,7 +116,9 @@ class Folders(program.ProgramTest):
             self.assertEqual(self.names(out), [f'{i}.png' for i in range(4)])
             lines = said.splitlines()
             for name in ('cut.png', 'text.png'):
-                self.assertEqual(len([line for line in lines if f'{name}: failed: ' in line]), 1, said)
+                failed = [line for line in lines if f'{name}: failed: ' in line]
+                self.assertEqual(len(failed), 1, said)
+                self.assertEqual('(rank ' in failed[0], ranks > 1, said)
             self.assertIn('6 images: 4 denoised, 2 failed; 1 other', said)
             self.assertRegex(lines[-1], r'^RESULT: FAILED  2 of 6 images: failed \(see above\)$')
         said = self.denoise('out2', *FAST, '--no-clobber', ranks=2, code=1)

@@ -150,6 +150,10 @@ TEST(Resumption, APointIsKnownWhereItsFilesWereMoved) {
     EXPECT_EQ(moved.kept.at(0).planned->settings.image.path, "/archive/photo.png");
     plan.points[0].settings.image.path = "studies/other.png";
     EXPECT_THAT(usage_error([&] { (void)make_resumption(file, plan); }), HasSubstr("image.path"));
+    plan.points[0] = planned(0, 2);
+    plan.points[0].settings.image.path = "/archive/photo.png";
+    EXPECT_THAT(usage_error([&] { (void)make_resumption(file, plan); }),
+                AllOf(HasSubstr("batch = 1, now 2"), testing::Not(HasSubstr("image.path"))));
 }
 
 TEST(Resumption, FilesOfOneNameInTwoFoldersAreNotTheSame) {
@@ -166,6 +170,8 @@ TEST(Resumption, ARepeatedPointIsKnownWhereItsFilesWereMoved) {
     const auto file = former({recorded(plan.points[0], record::PointStatus::ok)});
     for (auto& point : plan.points) point.settings.image.path = "/archive/photo.png";
     EXPECT_THAT(make_resumption(file, plan).finished, ElementsAre(true, false));
+    const auto both = former({file.points[0], recorded(plan.points[1], record::PointStatus::ok, 1)});
+    EXPECT_THAT(make_resumption(both, plan).finished, ElementsAre(true, true)) << "the second one after the move";
 }
 
 TEST(Resumption, AnotherCardOfTheNetworkIsNamed) {

@@ -9,6 +9,7 @@
 #include "app/session.hpp"
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
+#include "comm/shared/shared_counter.hpp"
 #include "plan/image_sharing.hpp"
 #include "plan/plan.hpp"
 #include "run/agreement.hpp"
@@ -87,7 +88,9 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
             launch.bytes_before.push_back(launch.bytes_before.back() + static_cast<double>(bytes[image]));
     const std::string line = plan::sharing_line(launch.sharing, world.size());
     if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
-    if (world.size() > 1 && !launch.sharing.apart.empty()) require_shared_folder(world, jobs.front().output);
+    if (world.size() == 1 || launch.sharing.apart.empty()) return launch;
+    require_shared_folder(world, jobs.front().output);
+    if (const auto obstacle = comm::shared_counter_obstacle(world)) throw run::AgreedError(*obstacle, ExitCode::usage);
     return launch;
 }
 

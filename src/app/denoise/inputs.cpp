@@ -181,7 +181,7 @@ void examine(DenoiseJob& job) {
     std::error_code unknown;
     const auto bytes = fs::file_size(job.input, unknown);
     job.bytes = unknown ? 0 : static_cast<int64_t>(bytes);
-    job.is_done = fs::exists(job.output);
+    job.is_done = fs::exists(job.output, unknown);
 }
 
 /// Decides as cp does: a name that is no folder and does not end in '/' means one file.

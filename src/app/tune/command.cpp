@@ -84,7 +84,7 @@ std::string lasting_path(const fs::path& file) {
     std::string path = (fs::weakly_canonical(whole.parent_path()) / whole.filename()).string();
     if (has_controls(path))
         throw UsageError(without_controls(path) +
-                         ": its name holds control characters, and a study cannot name it: rename it");
+                         ": the path holds control characters, and a study cannot name it: rename it");
     return path;
 }
 

@@ -89,8 +89,8 @@ class NodeMemory {
 /// 0 zeros, and each rank reserves its share of the pages. Throws OutOfMemory or Error on all ranks.
 [[nodiscard]] SharedFile make_node_file(const Communicator& node, size_t bytes);
 
-/// Each block lies in a SharedFile. Other ranks that ask for one wait while
-/// it is filled. Only making the object is collective.
+/// Each block lies in a SharedFile. Other ranks that ask for one wait while it is filled. Only making the object is
+/// collective.
 class NodeBlocks final : public SharedBlocks {
   public:
     /// Collective over `node` (all ranks of one host). Throws on all ranks as NodeMemory does.

@@ -1,5 +1,5 @@
 // Tensors of LibTorch: device, type and memory format, the memory of the engines in which those on the CPU lie
-// (engine/counting_memory.hpp), and the number of threads of operators.
+// (engine/counting_memory.hpp), the number of threads of operators, and the exceptions.
 #pragma once
 
 #include "engine/counting_memory.hpp"

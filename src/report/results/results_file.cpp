@@ -209,10 +209,10 @@ std::vector<const RecordedPoint*> ResultsFile::in_order() const {
     return all;
 }
 
-std::vector<const plan::Point*> ResultsFile::planned_points() const {
+std::vector<const plan::Point*> ResultsFile::planned_points(int64_t session) const {
     std::vector<const plan::Point*> all;
-    all.reserve(points.size());
-    for (const auto& point : points) all.push_back(&point.trace.point);
+    for (const auto& point : points)
+        if (point.session == session) all.push_back(&point.trace.point);
     return all;
 }
 

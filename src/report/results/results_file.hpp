@@ -76,8 +76,8 @@ struct ResultsFile {
     [[nodiscard]] const record::Environment& environment() const { return sessions.front().environment; }
     /// Returns the topology of the session that measured the point.
     [[nodiscard]] const plan::Topology& topology_of(const RecordedPoint& point) const;
-    /// Returns what each of `points` measured.
-    [[nodiscard]] std::vector<const plan::Point*> planned_points() const;
+    /// Returns what each of the points of a session measured.
+    [[nodiscard]] std::vector<const plan::Point*> planned_points(int64_t session) const;
     /// Returns the points in the order of the plan. In a resumed study they are in the order in which they were
     /// measured.
     [[nodiscard]] std::vector<const RecordedPoint*> in_order() const;

@@ -66,8 +66,7 @@ struct ImageProgress {
 };
 
 /// Returns "41 %, 12.30 of 30.00 Mpx, 4.210 Mpx/s, 0:04 left", and for several images "; in all 84.00 of about 900.0
-/// Mpx, 7.900 Mpx/s, 1:23 left". The brief figures leave out the
-/// pixels, and in all the rate.
+/// Mpx, 7.900 Mpx/s, 1:23 left". The brief figures leave out the pixels, and in all the rate.
 [[nodiscard]] BarFigures image_figures(const ImageProgress& image);
 
 /// Returns "2.50 s in all: start-up 0.50 s, network 2.00 s".

@@ -33,6 +33,8 @@ class ImageSource {
         return settings_.path.empty() || settings_.noise_sigma > 0 || clean_ != nullptr;
     }
 
+    [[nodiscard]] bool adds_noise() const { return settings_.noise_sigma > 0; }
+
     /// Reads `part` (in cropped coordinates) without noise, in dtype(). Gaps are filled.
     void read(const Rect& part, MutablePixelView to);
     /// Adds the study's noise to `samples` (f32), which hold `part`, except to gaps. Does nothing when noise_sigma is

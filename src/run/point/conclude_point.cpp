@@ -10,7 +10,10 @@
 #include "run/point/runner_impl.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 
 namespace pb::run {
@@ -53,13 +56,28 @@ namespace {
 /// would be equal.
 bool is_comparable(double samples, double outside) { return samples > 0 && 2 * outside <= samples; }
 
-/// The output as its file holds it: with a range its samples are in [0,1] until they are stored.
-image::Image read_as_stored(const Slab& output, ImageSource& source) {
+/// Limits samples to [0,1], as every quality does. False: one is not finite.
+bool clip_to_unit(image::Image& image) {
+    bool all_finite = true;
+    for (int64_t y = 0; y < image.extent().h; ++y) {
+        auto* row = reinterpret_cast<float*>(image.view().row(y));
+        for (float& value : std::span(row, static_cast<size_t>(image.extent().w * image.channels()))) {
+            all_finite = all_finite && std::isfinite(value);
+            value = std::clamp(value, 0.0F, 1.0F);
+        }
+    }
+    return all_finite;
+}
+
+/// The output, of a noisy file as it holds the output: with a range its samples are not rounded until they are stored.
+/// Nothing where one is not finite.
+std::optional<image::Image> read_as_stored(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
-    if (source.map() == nullptr) return MemorySink(output, &source).read(whole);
+    image::Image samples = MemorySink(output, &source).read(whole);
+    if (!clip_to_unit(samples)) return std::nullopt;
+    if (source.map() == nullptr || source.adds_noise()) return samples;
     image::Image stored(whole.extent, output.pixels.channels, source.stored_info().dtype);
-    image::Image samples(whole.extent, output.pixels.channels, DType::f32);
-    source.to_stored(whole, output.part(whole), stored.view());
+    source.to_stored(whole, samples.view(), stored.view());
     source.from_stored(whole, stored.view(), samples.view());
     return samples;
 }
@@ -68,9 +86,10 @@ image::Image read_as_stored(const Slab& output, ImageSource& source) {
 /// outside of [0,1]. Call it only on the root.
 std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
-    image::Image clean = source.read_clean(whole);
-    image::Image denoised = read_as_stored(output, source);
-    image::Image noisy = source.read_noisy(whole);
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    std::optional<image::Image> stored = read_as_stored(output, source);
+    if (!stored) return record::Quality{none, none, none, none, 0};
+    image::Image denoised = std::move(*stored), clean = source.read_clean(whole), noisy = source.read_noisy(whole);
     const int64_t samples =
         whole.extent.pixels() * output.pixels.channels - source.blank_gaps(whole, {&clean, &denoised, &noisy});
     if (!is_comparable(static_cast<double>(samples),
@@ -80,7 +99,6 @@ std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& 
         return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
     };
     const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= image::kSsimWindow;
-    const double none = std::numeric_limits<double>::quiet_NaN();
     return record::Quality{psnr_to_clean(noisy), psnr_to_clean(denoised),
                            has_ssim ? image::ssim(noisy.view(), clean.view()) : none,
                            has_ssim ? image::ssim(denoised.view(), clean.view()) : none, static_cast<double>(samples)};

@@ -102,6 +102,8 @@ std::unique_ptr<BatchQueue> make_batches(const plan::Point& point, const Team& t
     if (point.settings.schedule == config::Schedule::contiguous) return std::make_unique<BatchQueue>(work.batches());
     try {
         return std::make_unique<BatchQueue>(work.batches(), team.ranks, team.spans_nodes);
+    } catch (const AgreedError& error) {
+        throw PointFailed(record::PointStatus::refused, std::string("schedule = dynamic: ") + error.what());
     } catch (const Error& error) {
         throw PointFailed(
             record::PointStatus::refused,
