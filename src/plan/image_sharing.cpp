@@ -34,6 +34,20 @@ ImageSharing share_images(const std::vector<int64_t>& bytes, int num_ranks) {
     return {{order.begin(), first_apart}, {first_apart, order.end()}};
 }
 
+ImageOrder::ImageOrder(const ImageSharing& sharing, const std::vector<int64_t>& bytes) : bytes_before_{0} {
+    for (const auto* images : {&sharing.together, &sharing.apart})
+        for (const size_t image : *images)
+            bytes_before_.push_back(bytes_before_.back() + static_cast<double>(bytes[image]));
+}
+
+ImagePlace ImageOrder::place(int64_t number, int num_ranks) const {
+    const auto at = static_cast<size_t>(number);
+    const double before = bytes_before_[at - 1], bytes = bytes_before_[at] - before;
+    // Each other rank is, on average, in the middle of an image of nearly the same size.
+    const double begun = 0.5 * bytes * (num_ranks - 1);
+    return {number, std::ssize(bytes_before_) - 1, std::max(0.0, before - begun), bytes, bytes_before_.back()};
+}
+
 std::string sharing_line(const ImageSharing& sharing, int num_ranks) {
     const size_t together = sharing.together.size(), apart = sharing.apart.size();
     if (num_ranks == 1 || together + apart < 2) return {};

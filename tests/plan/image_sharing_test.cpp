@@ -73,5 +73,24 @@ TEST(ImageSharing, IsSaidInALine) {
     EXPECT_THAT(sharing_line({{0}, {}}, 4), IsEmpty());
 }
 
+TEST(ImageOrder, CountsWhatWasBegunBefore) {
+    const ImageOrder order({.together = {2}, .apart = {1, 0, 3}}, {10, 30, 60, 0});
+    EXPECT_EQ(order.place(1, 1).bytes_before, 0);
+    EXPECT_EQ(order.place(1, 1).bytes, 60);
+    const ImagePlace third = order.place(3, 1);
+    EXPECT_EQ(third.number, 3);
+    EXPECT_EQ(third.count, 4);
+    EXPECT_EQ(third.bytes_before, 90);
+    EXPECT_EQ(third.bytes, 10);
+    EXPECT_EQ(third.bytes_in_all, 100);
+}
+
+TEST(ImageOrder, OtherRanksAreInTheMiddleOfTheirImages) {
+    const ImageOrder order({.together = {}, .apart = {0, 1, 2}}, {40, 40, 20});
+    EXPECT_EQ(order.place(1, 3).bytes_before, 0) << "nothing was begun";
+    EXPECT_EQ(order.place(2, 2).bytes_before, 20);
+    EXPECT_EQ(order.place(3, 3).bytes_before, 60);
+}
+
 }  // namespace
 }  // namespace pb::plan

@@ -43,17 +43,8 @@ struct DenoiseLaunch {
     bool single = false;  // one image was named: what is wrong with it ends the program
     plan::ImageSharing sharing;
     std::shared_ptr<SharedBlocks> blocks;  // of the ranks of each node
-    std::vector<double> bytes_before;      // of the images before each, in the order in which they are begun; of all
+    plan::ImageOrder order;
 };
-
-/// `number`: of the image in the order in which images are begun, from 1.
-ImagePlace place_of_image(const DenoiseLaunch& launch, int64_t number, bool apart) {
-    const auto at = static_cast<size_t>(number);
-    const double before = launch.bytes_before[at - 1], bytes = launch.bytes_before[at] - before;
-    // Each other rank is, on average, in the middle of an image of nearly the same size.
-    const double begun = apart ? 0.5 * bytes * (launch.world.size() - 1) : 0;
-    return {number, std::ssize(launch.jobs), std::max(0.0, before - begun), bytes, launch.bytes_before.back()};
-}
 
 /// Throws on all ranks where one cannot write into the folder of the outputs, or does not see there what the root
 /// writes: its images would be lost. Collective.
@@ -75,17 +66,15 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
                           const plan::Topology& topology, const std::vector<DenoiseJob>& jobs, bool single) {
     std::vector<int64_t> bytes;
     std::ranges::transform(jobs, std::back_inserter(bytes), &DenoiseJob::bytes);
+    const plan::ImageSharing sharing = plan::share_images(bytes, world.size());
     DenoiseLaunch launch{arguments,
                          world,
                          topology,
                          jobs,
                          single,
-                         plan::share_images(bytes, world.size()),
+                         sharing,
                          run::make_shared_blocks(world, topology),
-                         {0}};
-    for (const auto* images : {&launch.sharing.together, &launch.sharing.apart})
-        for (const size_t image : *images)
-            launch.bytes_before.push_back(launch.bytes_before.back() + static_cast<double>(bytes[image]));
+                         plan::ImageOrder(sharing, bytes)};
     const std::string line = plan::sharing_line(launch.sharing, world.size());
     if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
     if (world.size() == 1 || launch.sharing.apart.empty()) return launch;
@@ -155,8 +144,8 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
     const auto work = [&](size_t job, int64_t number) {
         if (denoise.find_interruption()) return false;
         const DenoiseJob& image = launch.jobs[job];
-        progress.begin_image(image.input.filename().string(), place_of_image(launch, number, apart),
-                             denoise.num_waiting());
+        progress.begin_image(image.input.filename().string(),
+                             launch.order.place(number, apart ? launch.world.size() : 1), denoise.num_waiting());
         denoise.run(job, image, launch.single);
         return true;
     };

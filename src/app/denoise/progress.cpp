@@ -48,7 +48,7 @@ DenoiseProgress::DenoiseProgress(bool is_shown)
     if (is_shown) line_.emplace();
 }
 
-void DenoiseProgress::begin_image(const std::string& name, const ImagePlace& place, int64_t num_waiting) {
+void DenoiseProgress::begin_image(const std::string& name, const plan::ImagePlace& place, int64_t num_waiting) {
     const double now_s = count_time();
     if (images_begin_s_ == 0)
         images_begin_s_ = now_s;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/terminal.hpp"
+#include "plan/image_sharing.hpp"
 #include "report/tables/progress_text.hpp"
 #include "run/progress.hpp"
 
@@ -12,14 +13,6 @@
 
 namespace pb::app {
 
-/// An image among all of a launch, in the order in which ranks begin them. The sizes of files stand for the work.
-struct ImagePlace {
-    int64_t number = 1, count = 1;  // from 1
-    double bytes_before = 0;        // of the images that are done by then, about
-    double bytes = 0;
-    double bytes_in_all = 0;
-};
-
 class DenoiseProgress final : public run::ProgressListener {
   public:
     /// `is_shown`: on one rank. A terminal gets a bar. Another stderr gets a line every half minute, so that the log of
@@ -28,7 +21,7 @@ class DenoiseProgress final : public run::ProgressListener {
 
     /// An image is started. `num_waiting` images before it are not done yet, because they may be done in one pass with
     /// it.
-    void begin_image(const std::string& name, const ImagePlace& place, int64_t num_waiting);
+    void begin_image(const std::string& name, const plan::ImagePlace& place, int64_t num_waiting);
     /// The image has so many pixels and is done in `num_passes` passes (pages, groups of bands).
     void expect(double pixels, int64_t num_passes);
     /// All images are done: removes the bar and waits for other ranks.
