@@ -19,7 +19,7 @@ compile() {
         -DHWY_COMPILE_ONLY_STATIC -Iinclude -Isrc -idirafter "$(pkg-config --variable=includedir libhwy)" \
         -ffunction-sections -Wl,--gc-sections "$@"
 }
-compile src/engine/native/{kernels,pack,winograd_blocks}.cpp src/network/native_layout.cpp src/base/half.cpp \
+compile src/engine/native/{kernels,packed_weights,network}.cpp src/network/native_layout.cpp src/base/half.cpp \
     tests/neon/kernels_program.cpp -o "$1/kernels_program"
 $emulator "$1/kernels_program"
 compile -ffp-contract=off src/device/rows.cpp tests/neon/rows_program.cpp -o "$1/rows_program"
