@@ -58,7 +58,8 @@ struct ImageProgress {
     double fraction = 0;        // of the pixels
     double pixels = 0;          // of the image
     double pass_s = 0;          // since its first pass began
-    // Of several images; `pixels` and `fraction` are those of all images of the pass.
+    // Where several images share a pass, `pixels` and `fraction` are those of all of them. What follows is for launches
+    // of several images.
     double share_before = 0;  // of all work, in what was begun before the pass
     double share = 0;         // of all work, in the pass; 0: one image
     double all_pixels = 0;    // of all images, about
