@@ -1,6 +1,8 @@
 #include "report/point_identities.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -27,6 +29,17 @@ void PointIdentities::add(const std::vector<const plan::Point*>& points) {
         const auto [first, is_new] = by_paths.try_emplace(name, key);
         if (!is_new && first->second != key) ambiguous_.insert(name);
     }
+}
+
+void PointIdentities::add(const plan::Plan& plan) {
+    std::vector<const plan::Point*> points;
+    points.reserve(plan.points.size());
+    for (const plan::Point& point : plan.points) points.push_back(&point);
+    add(points);
+}
+
+void PointIdentities::add(const ResultsFile& file) {
+    for (int64_t session = 0; session < std::ssize(file.sessions); ++session) add(file.planned_points(session));
 }
 
 std::string PointIdentities::of(const plan::Point& point) const {

@@ -3,6 +3,7 @@
 
 #include "plan/plan.hpp"
 #include "report/differences.hpp"
+#include "report/results/results_file.hpp"
 
 #include <set>
 #include <string>
@@ -15,11 +16,14 @@ namespace pb::report {
 /// folders count as well.
 class PointIdentities {
   public:
-    /// Add every plan before asking for a name. `points` are those of one plan or session.
-    void add(const std::vector<const plan::Point*>& points);
+    /// Add all plans and results files before asking for a name. Each session of a file is a plan.
+    void add(const plan::Plan& plan);
+    void add(const ResultsFile& file);
     [[nodiscard]] std::string of(const plan::Point& point) const;
 
   private:
+    void add(const std::vector<const plan::Point*>& points);
+
     std::set<std::string> ambiguous_;  // names that stand for several files of one plan
 };
 

@@ -240,9 +240,7 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
     comparison.num_new = new_files.size();
     PointIdentities identities;
     for (const auto* files : {&old_files, &new_files})
-        for (const auto& file : *files)
-            for (int64_t session = 0; session < std::ssize(file.sessions); ++session)
-                identities.add(file.planned_points(session));
+        for (const auto& file : *files) identities.add(file);
     Matches matches(std::move(identities));
     const auto add = [&](const std::vector<ResultsFile>& files, Side Match::*side) {
         for (const auto& file : files) {

@@ -24,13 +24,10 @@ class Matching {
   public:
     Matching(const ResultsFile& former, const plan::Plan& plan) : former_(former), plan_(plan) {
         resumption_.finished.assign(plan.points.size(), false);
-        std::vector<const plan::Point*> all;
-        all.reserve(plan.points.size());
-        for (const auto& point : plan.points) all.push_back(&point);
-        identities_.add(all);
-        for (int64_t session = 0; session < std::ssize(former.sessions); ++session)
-            identities_.add(former.planned_points(session));
-        for (const auto* point : all) keys_.push_back(identities_.of(*point));
+        identities_.add(plan);
+        identities_.add(former);
+        keys_.reserve(plan.points.size());
+        for (const auto& point : plan.points) keys_.push_back(identities_.of(point));
     }
 
     Resumption run() {

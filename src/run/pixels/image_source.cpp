@@ -112,6 +112,13 @@ void ImageSource::from_stored(const Rect& part, const PixelView& stored, Mutable
     restore_gaps(part, unit);
 }
 
+image::Image ImageSource::as_stored(const Rect& part, const PixelView& samples) {
+    image::Image stored(part.extent, channels_, stored_info().dtype), unit(part.extent, channels_, DType::f32);
+    to_stored(part, samples, stored.view());
+    from_stored(part, stored.view(), unit.view());
+    return unit;
+}
+
 void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
     if (!has_gaps()) return;
     const image::Image marked = file_->read_marked(shifted(part, crop_));

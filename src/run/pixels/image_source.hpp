@@ -55,6 +55,8 @@ class ImageSource {
     void to_stored(const Rect& part, const PixelView& samples, MutablePixelView stored);
     /// Converts samples of an output file back to f32 in [0,1].
     void from_stored(const Rect& part, const PixelView& stored, MutablePixelView unit);
+    /// Returns f32 `samples` of `part` as they would be read from an output file.
+    [[nodiscard]] image::Image as_stored(const Rect& part, const PixelView& samples);
     /// Replaces the network's output at the gaps of `part` by the network's input there. An output file contains
     /// neither of them.
     void restore_gaps(const Rect& part, MutablePixelView unit);

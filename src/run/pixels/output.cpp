@@ -87,10 +87,7 @@ class FileSink final : public StreamedSink {
     }
 
     [[nodiscard]] image::Image as_stored(const Rect& part, const image::Image& samples) const override {
-        image::Image stored(samples.extent(), channels(), info_.dtype), back(samples.extent(), channels(), DType::f32);
-        source().to_stored(part, samples.view(), stored.view());
-        source().from_stored(part, stored.view(), back.view());
-        return back;
+        return source().as_stored(part, samples.view());
     }
 
     void flush() override { writer_->flush(); }

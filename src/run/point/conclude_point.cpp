@@ -75,11 +75,8 @@ std::optional<image::Image> read_as_stored(const Slab& output, ImageSource& sour
     const Rect whole{0, 0, source.extent()};
     image::Image samples = MemorySink(output, &source).read(whole);
     if (!clip_to_unit(samples)) return std::nullopt;
-    if (source.map() == nullptr || source.adds_noise()) return samples;
-    image::Image stored(whole.extent, output.pixels.channels, source.stored_info().dtype);
-    source.to_stored(whole, samples.view(), stored.view());
-    source.from_stored(whole, stored.view(), samples.view());
-    return samples;
+    return source.map() == nullptr || source.adds_noise() ? std::move(samples)
+                                                          : source.as_stored(whole, samples.view());
 }
 
 /// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images, or most are far
