@@ -196,7 +196,7 @@ def start(arguments):
     check_device(adapter, arguments.device)
     options = dict(option.partition("=")[::2] for option in arguments.option)
     options |= {"threads": arguments.threads, "layout": layout, "dtype": arguments.dtype, "device": arguments.device}
-    options |= {"brought": True} if arguments.model else {}
+    options |= {"custom": True} if arguments.model else {}
     options |= {"sigma_input": True} if arguments.sigma_input else {}
     engine = adapter.load(arguments.model or f"/proc/self/fd/{MODEL}", options)
     ready = [str(os.getpid()), layout, versions_of(getattr(adapter, "PACKAGES", ())),

@@ -1,12 +1,12 @@
 """ONNX Runtime. On the CPU input and output are bound to the shared memory: Python copies nothing. Networks that users
-bring may need arrays of their own (brought.py). On a GPU (gpu.py) by its provider CUDA, or TensorRT with the option
+bring may need arrays of their own (custom.py). On a GPU (gpu.py) by its provider CUDA, or TensorRT with the option
 `tensorrt`."""
 
 import numpy
 import onnxruntime
 
 from . import PACKAGES as ALL_PACKAGES
-from . import address_of, brought, gpu
+from . import address_of, custom, gpu
 
 PACKAGES = ALL_PACKAGES["onnxruntime"]
 LAYOUT = "NCHW"
@@ -56,11 +56,11 @@ def load(model, options):
     global COPIES
     inputs = session.get_inputs()
     axes = [each.shape for each in inputs]
-    if "sigma_input" in options or brought.is_for_one(axes):
+    if "sigma_input" in options or custom.is_for_one(axes):
         COPIES = "the output, and input with a noise level beside it, once"
         names = [each.name for each in inputs]
         run = lambda *arrays: session.run(None, dict(zip(names, arrays)))[0]
-        return brought.call_apart(run, axes, "sigma_input" in options)
+        return custom.call_apart(run, axes, "sigma_input" in options)
     name_in, name_out = inputs[0].name, session.get_outputs()[0].name
     if gpu.index_of(options) is not None:
         COPIES = "the output once more"
@@ -68,8 +68,8 @@ def load(model, options):
     bindings = {}
 
     def bind(windows, out):
-        if "brought" in options:  # else its words for another shape are about addresses
-            brought.check_shape(session.run(None, {name_in: windows})[0], out)
+        if "custom" in options:  # else its words for another shape are about addresses
+            custom.check_shape(session.run(None, {name_in: windows})[0], out)
         binding = session.io_binding()
         binding.bind_input(name_in, "cpu", 0, numpy.float32, windows.shape, address_of(windows))
         binding.bind_output(name_out, "cpu", 0, numpy.float32, out.shape, address_of(out))

@@ -1,10 +1,10 @@
 """OpenVINO on the CPU. Its tensors are the shared memory: Python copies nothing. A shape is compiled when it comes.
-Networks that users bring may need arrays of their own (brought.py)."""
+Networks that users bring may need arrays of their own (custom.py)."""
 
 import openvino
 
 from . import PACKAGES as ALL_PACKAGES
-from . import address_of, bf16, brought
+from . import address_of, bf16, custom
 
 PACKAGES = ALL_PACKAGES["openvino"]
 LAYOUT = "NCHW"
@@ -50,14 +50,14 @@ def load(model, options):
     global COPIES
     axes = [[extent.get_length() if extent.is_static else None for extent in each.partial_shape]
             for each in network.inputs]
-    if "sigma_input" in options or brought.is_for_one(axes):
+    if "sigma_input" in options or custom.is_for_one(axes):
         COPIES = "the output, and input with a noise level beside it, once"
         run = lambda *arrays: compile_for(*(array.shape for array in arrays))(list(arrays))[0]
-        return brought.call_apart(run, axes, "sigma_input" in options)
+        return custom.call_apart(run, axes, "sigma_input" in options)
 
     def request_for(windows, out):
         network_of_shape = compile_for(windows.shape)
-        brought.check_shape(network_of_shape.output(0), out)
+        custom.check_shape(network_of_shape.output(0), out)
         request = network_of_shape.create_infer_request()
         request.set_input_tensor(openvino.Tensor(windows, shared_memory=True))
         request.set_output_tensor(openvino.Tensor(out, shared_memory=True))

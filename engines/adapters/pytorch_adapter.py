@@ -7,7 +7,7 @@ from torch.nn import functional
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
-from . import bf16, brought_torch, gpu
+from . import bf16, custom_torch, gpu
 
 PACKAGES = ALL_PACKAGES["pytorch"]
 LAYOUT = "any"
@@ -84,14 +84,14 @@ def load(model, options):
     global ARITHMETIC, NETWORK_SHA256
     ARITHMETIC = arithmetic() if is_bf16 else ""
     without_gradients = torch.inference_mode
-    if model.endswith(brought_torch.ENDINGS):
+    if model.endswith(custom_torch.ENDINGS):
         if is_bf16:
             raise ValueError("networks of code compute as they are written; choose dtype: fp32")
         if device.type != "cpu":
             raise ValueError("networks of code run on the CPU here; choose device: cpu, or engine: torch")
-        network = brought_torch.open_network(model)
-        NETWORK_SHA256 = brought_torch.digest_of(network)
-        run = brought_torch.with_level(network) if "sigma_input" in options else network
+        network = custom_torch.open_network(model)
+        NETWORK_SHA256 = custom_torch.digest_of(network)
+        run = custom_torch.with_level(network) if "sigma_input" in options else network
         without_gradients = torch.no_grad  # it may take gradients itself
     else:
         run = interpreter_of(model, is_nhwc, torch.bfloat16 if is_bf16 else torch.float32, device)

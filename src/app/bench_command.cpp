@@ -1,6 +1,6 @@
 // patchbench bench: a study without a file. Every setting is an option, and a list of values is an axis.
-#include "app/brought_networks.hpp"
 #include "app/commands.hpp"
+#include "app/custom_networks.hpp"
 #include "app/session.hpp"
 #include "app/study/run_study.hpp"
 #include "app/terminal.hpp"
@@ -113,7 +113,7 @@ bool is_given(const config::Assignments& given, std::string_view key) {
 /// The file of the weights that a point takes by itself; nothing for a network that comes in a file, and where the
 /// models folder has none.
 std::optional<fs::path> weights_of(const config::PointSettings& point) {
-    if (point.network.is_brought()) return std::nullopt;
+    if (point.network.is_custom()) return std::nullopt;
     const int64_t channels = point.image.path.empty() ? point.image.channels : run::source_facts(point.image).channels;
     try {
         return run::find_default_weights(point.network.kind, channels);
@@ -136,7 +136,7 @@ config::Config bench_config(const config::Assignments& given) {
     read_measured_calls(config);
     if (!is_given(given, "weights"))
         for (auto& point : config.points)
-            if (!point.network.is_brought() && !weights_of(point)) point.weights = kUntrained;
+            if (!point.network.is_custom() && !weights_of(point)) point.weights = kUntrained;
     return config;
 }
 
@@ -150,7 +150,7 @@ std::string chosen_text(const config::Assignments& given, const config::Config& 
     std::set<std::string> networks;
     for (const auto& point : config.points) {
         const bool has_values =
-            !is_given(given, "weights") && !point.network.is_brought() && point.engine != EngineKind::timed;
+            !is_given(given, "weights") && !point.network.is_custom() && point.engine != EngineKind::timed;
         if (!has_values || !networks.insert(point.network.name()).second) continue;
         const auto file = weights_of(point);
         chosen.push_back(file ? fmt::format("{} of {} (--weights {}: the published size, untrained)",

@@ -1,6 +1,6 @@
 // patchbench networks: describes each network and finds its weights, or exports one network for other programs.
-#include "app/brought_networks.hpp"
 #include "app/commands.hpp"
+#include "app/custom_networks.hpp"
 #include "app/options.hpp"
 #include "app/terminal.hpp"
 #include "base/text.hpp"
@@ -76,7 +76,7 @@ void print_card(const ExportArguments& arguments) {
 }
 
 void export_network(const ExportArguments& arguments) {
-    if (arguments.settings.network.is_brought())
+    if (arguments.settings.network.is_custom())
         throw UsageError("--network " + arguments.settings.network.file +
                          ": is a file already; --export writes those of the list");
     for (const std::filesystem::path& file : engine::files_of_network(arguments.settings.weights))

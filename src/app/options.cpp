@@ -1,6 +1,6 @@
 #include "app/options.hpp"
 
-#include "app/brought_networks.hpp"
+#include "app/custom_networks.hpp"
 #include "config/settings_access.hpp"
 
 #include "patchbench/base/error.hpp"

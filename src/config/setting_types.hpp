@@ -62,7 +62,7 @@ struct CountSetting {
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
 };
 
-/// `network: <name> | <file>`. It compares and converts like its kind, which is kBroughtKind for a file.
+/// `network: <name> | <file>`. It compares and converts like its kind, which is kCustomKind for a file.
 struct NetworkSetting {
     network::NetworkKind kind = network::kind_of<network::DncnnShape>();
     std::string file;  // of a network that the user brings; empty: one of the list
@@ -74,9 +74,9 @@ struct NetworkSetting {
     NetworkSetting() = default;
     NetworkSetting(network::NetworkKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
     operator network::NetworkKind() const { return kind; }       // NOLINT(google-explicit-constructor)
-    [[nodiscard]] bool is_brought() const { return !file.empty(); }
+    [[nodiscard]] bool is_custom() const { return !file.empty(); }
     /// Whether all operations are known: of the list, or in a file that has no others.
-    [[nodiscard]] bool has_layers() const { return !is_brought() || (card && card->layers); }
+    [[nodiscard]] bool has_layers() const { return !is_custom() || (card && card->layers); }
     /// What is known of the network in `file`, without its layers: "channels 3, sigma none, ..". Empty for the others.
     [[nodiscard]] std::string card_text() const { return card ? network::to_text(*card) : ""; }
     /// For labels, which become names of files: that of the list, or that of the file without its extension.

@@ -64,7 +64,7 @@ std::string number_text(Number value) {
 }  // namespace
 
 bool names_network_file(std::string_view text) {
-    constexpr std::array<std::string_view, 4> kEndings{".onnx", ".pt", ".pt2", ".py"};
+    constexpr std::array<std::string_view, 7> kEndings{".onnx", ".pt", ".pt2", ".py", ".pth", ".ckpt", ".safetensors"};
     return text.find('/') != std::string_view::npos ||
            std::ranges::any_of(kEndings, [&](std::string_view ending) { return text.ends_with(ending); });
 }
@@ -81,7 +81,7 @@ uint64_t seed_of(std::string_view text) {
 bool names_weights_file(std::string_view text) { return text != kDefaultWeights && !is_seed(text); }
 
 std::string NetworkSetting::name() const {
-    if (!is_brought()) return std::string(name_of(kind));
+    if (!is_custom()) return std::string(name_of(kind));
     std::string stem = std::filesystem::path(file).stem().string();
     std::ranges::replace_if(
         stem, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '.'; }, '_');
@@ -125,8 +125,8 @@ void parse_setting(std::string_view text, NetworkSetting& value) {
     const auto known = find_enum<network::NetworkKind>(text);
     if (!known && !names_network_file(text))
         throw UsageError(fmt::format("'{}' is none of: {} (.onnx, .pt, .pt2, .py)", text, value_shape(value)));
-    value = NetworkSetting(names_network_file(text) ? network::kBroughtKind : *known);
-    if (value.kind == network::kBroughtKind) value.file = text;
+    value = NetworkSetting(names_network_file(text) ? network::kCustomKind : *known);
+    if (value.kind == network::kCustomKind) value.file = text;
 }
 
 void parse_setting(std::string_view text, EngineSetting& value) {
@@ -200,7 +200,7 @@ std::string format_setting(const HaloSetting& value) {
 }
 
 std::string format_setting(const NetworkSetting& value) {
-    return value.is_brought() ? value.file : std::string(name_of(value.kind));
+    return value.is_custom() ? value.file : std::string(name_of(value.kind));
 }
 
 std::string format_setting(const EngineSetting& value) {

@@ -54,7 +54,13 @@ bool is_code(const std::filesystem::path& file) {
     return ending == ".pt" || ending == ".pt2" || ending == ".py";
 }
 
+bool is_weights_alone(const std::filesystem::path& file) {
+    const std::string ending = file.extension().string();
+    return ending == ".pth" || ending == ".ckpt" || ending == ".safetensors";
+}
+
 std::optional<network::NetworkKind> known_network(const std::filesystem::path& file) {
+    if (is_weights_alone(file)) return network_in_file(file);
     if (file.extension() == ".pt2" || file.extension() == ".py") return std::nullopt;
     if (!is_code(file)) (void)read_onnx_file(file);
     try {
@@ -85,11 +91,11 @@ std::vector<std::filesystem::path> files_of_network(const std::filesystem::path&
 
 std::string digest_of_network(const std::filesystem::path& file) { return digest_of(files_of_network(file)); }
 
-Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card) {
+Weights custom_network(const std::filesystem::path& file, const network::NetworkCard& card) {
     Weights weights;
     weights.card = card;
     weights.source = file.string();
-    weights.layout = "brought: " + network::to_text(card);
+    weights.layout = "custom: " + network::to_text(card);
     weights.trained = true;
     if (is_code(file)) {
         weights.sha256 = sha256_of_file(file);

@@ -18,6 +18,9 @@ namespace pb::engine {
 /// Whether the file is code, by its name: TorchScript (.pt), a package of PyTorch (.pt2) or Python (.py).
 [[nodiscard]] bool is_code(const std::filesystem::path& file);
 
+/// Whether the file is weights without a network, by its name: .pth, .ckpt or .safetensors.
+[[nodiscard]] bool is_weights_alone(const std::filesystem::path& file);
+
 /// Whether the package of PyTorch in `file` (.pt2) is compiled by AOTInductor: LibTorch runs it. Another one is of
 /// torch.export, for Python alone. Throws UsageError for a file that is no archive. Runs nothing.
 [[nodiscard]] bool is_compiled_package(const std::filesystem::path& file);
@@ -26,8 +29,9 @@ namespace pb::engine {
 /// is_compiled_package.
 [[nodiscard]] std::optional<EngineKind> sole_engine_of(const std::filesystem::path& file);
 
-/// Which network of the list the ONNX model or the weights (.pt) in `file` are for; nothing for another one. Throws
-/// UsageError for a file that should be an ONNX model and is none. Runs nothing.
+/// Which network of the list the ONNX model or the weights in `file` are for; nothing for another one. Throws
+/// UsageError for a file that should be an ONNX model and is none, and for weights alone of another network. Runs
+/// nothing.
 [[nodiscard]] std::optional<network::NetworkKind> known_network(const std::filesystem::path& file);
 
 /// Channels and noise level that the model may take, by its inputs and outputs. Throws UsageError where it takes or
@@ -46,7 +50,7 @@ struct LayersInFile {
 
 /// A network whose file engines open. It has values where the card has layers. Throws UsageError where those are not
 /// the file's.
-[[nodiscard]] Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card);
+[[nodiscard]] Weights custom_network(const std::filesystem::path& file, const network::NetworkCard& card);
 
 /// `file`, which holds a network or weights, and for an ONNX model (.onnx) the files beside it in which weights lie.
 /// Throws UsageError where one of those is not there or the model cannot be read.

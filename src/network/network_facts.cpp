@@ -28,8 +28,8 @@ NetworkFacts facts_of(NetworkKind kind, const Graph& graph) {
 NetworkFacts facts_of(const NetworkShape& shape) { return facts_of(kind_of(shape), graph_of(shape)); }
 
 NetworkFacts facts_of(const NetworkCard& card) {
-    if (card.layers) return facts_of(kBroughtKind, *card.layers);
-    return {.kind = kBroughtKind,
+    if (card.layers) return facts_of(kCustomKind, *card.layers);
+    return {.kind = kCustomKind,
             .alignment = card.alignment,
             .step = card.extent_step(),
             .receptive_radius = card.radius.value_or(0),

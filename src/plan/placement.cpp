@@ -53,7 +53,7 @@ DeviceKind resolve_device(const config::PointSettings& settings, const Topology&
 
 void check_file(const config::PointSettings& settings) {
     const std::string& file = settings.network.file;
-    if (!settings.network.is_brought() || settings.engine == EngineKind::python) return;
+    if (!settings.network.is_custom() || settings.engine == EngineKind::python) return;
     const Layers layers = settings.network.has_layers() ? Layers::known : Layers::unknown;
     const std::string& obstacle = settings.network.obstacle;
     if (!runs_file(settings.engine, file, layers))

@@ -51,7 +51,7 @@ class Sources {
 
     /// nullopt for the standard shape.
     std::optional<network::NetworkShape> find_relative(const config::PointSettings& settings, int64_t channels) {
-        if (!networks_ || settings.network.is_brought()) return std::nullopt;
+        if (!networks_ || settings.network.is_custom()) return std::nullopt;
         const auto [known, is_new] = shapes_.try_emplace({settings.network.kind, settings.weights, channels});
         if (is_new) known->second = networks_(settings, channels);
         const auto& shape = known->second;
@@ -136,9 +136,9 @@ void settle_timed(Point& point) {
 }
 
 /// Refuses what the network that the user brings, or what is known of it, does not allow.
-void check_brought(const Point& point) {
+void check_custom(const Point& point) {
     const config::NetworkSetting& network = point.settings.network;
-    if (!network.is_brought()) return;
+    if (!network.is_custom()) return;
     if (!network.card) throw Error("network = " + network.file + ": has not been examined");
     if (is_simulated(point))
         throw UsageError("network = " + network.file + ": engine timed simulates networks of the list; name one");
@@ -180,7 +180,7 @@ void settle_height(config::PointSettings& settings, int num_ranks) {
 void note_unused(Point& point) {
     const config::ImageSettings& image = point.settings.image;
     const config::ImageSettings unset;
-    if (point.settings.network.is_brought() && point.settings.weights != config::PointSettings{}.weights)
+    if (point.settings.network.is_custom() && point.settings.weights != config::PointSettings{}.weights)
         point.notes.push_back(fmt::format("weights = {} has no effect: {} holds its weights", point.settings.weights,
                                           point.settings.network.file));
     if (image.path.empty()) return;
@@ -198,7 +198,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
     note_unused(point);
-    check_brought(point);
+    check_custom(point);
     if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
     point.device =
         settings.device == config::DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point

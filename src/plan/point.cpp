@@ -111,7 +111,7 @@ Rect crop_of(const config::ImageSettings& image, Extent whole) {
 }
 
 network::Graph Point::graph() const {
-    if (!settings.network.is_brought()) return network::graph_of(shape());
+    if (!settings.network.is_custom()) return network::graph_of(shape());
     require(settings.network.has_layers(), "the layers of " + settings.network.file + " are not known");
     return *settings.network.card->layers;
 }

@@ -62,7 +62,7 @@ std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, exten
     throw Refused(
         fmt::format("image of {} px: {} needs extents that are multiples of {}; the nearest are {}{}; crop it, or "
                     "choose odd_shape: pad{}",
-                    text_of(extent), facts.kind == network::kBroughtKind ? "the network" : name_of(facts.kind), a,
+                    text_of(extent), facts.kind == network::kCustomKind ? "the network" : name_of(facts.kind), a,
                     below == above ? "" : text_of(below) + " and ", text_of(above),
                     facts.kind == network::kind_of<network::DrunetShape>() ? " or split" : ""));
 }

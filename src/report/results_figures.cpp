@@ -32,7 +32,7 @@ namespace {
 std::optional<int64_t> halo_of(const config::PointSettings& settings) {
     using Kind = config::HaloSetting::Kind;
     if (settings.halo.kind == Kind::pixels) return settings.halo.pixels;
-    if (settings.halo.kind != Kind::exact || settings.network.is_brought()) return std::nullopt;
+    if (settings.halo.kind != Kind::exact || settings.network.is_custom()) return std::nullopt;
     return network::network_facts(settings.network.kind).exact_halo;
 }
 

@@ -107,7 +107,7 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
 void Runner::Impl::require_same_network(const Team& team, const plan::Point& point, const engine::Weights& network,
                                         int64_t channels) {
     const config::PointSettings& settings = point.settings;
-    if (!settings.network.is_brought() || plan::is_simulated(point)) return;
+    if (!settings.network.is_custom() || plan::is_simulated(point)) return;
     together(team.ranks, [&] {
         if (!weights.is_current(network, settings, channels))
             throw Error(settings.network.file + ": was replaced while this point ran; measure it again");

@@ -75,8 +75,8 @@ std::optional<fs::path> find_default_weights(network::NetworkKind network, int64
 }
 
 engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels) {
-    if (settings.network.is_brought())
-        return engine::brought_network(settings.network.file, settings.network.card.value());
+    if (settings.network.is_custom())
+        return engine::custom_network(settings.network.file, settings.network.card.value());
     const network::NetworkKind network = settings.network.kind;
     const std::string& setting = settings.weights;
     if (config::is_seed(setting))
@@ -99,7 +99,7 @@ std::string weights_key(const config::PointSettings& settings, int64_t channels)
 
 std::vector<fs::path> weights_files(const config::PointSettings& settings) {
     constexpr int64_t kGrey = 1;
-    if (settings.network.is_brought()) return engine::files_of_network(settings.network.file);
+    if (settings.network.is_custom()) return engine::files_of_network(settings.network.file);
     if (config::is_seed(settings.weights)) return {};
     if (settings.weights != config::kDefaultWeights) return engine::files_of_network(settings.weights);
     std::vector<fs::path> files;
@@ -114,7 +114,7 @@ std::optional<network::NetworkKind> network_in(const std::string& setting) {
 }
 
 std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointSettings& settings, int64_t channels) {
-    if (config::is_seed(settings.weights) || settings.network.is_brought()) return std::nullopt;
+    if (config::is_seed(settings.weights) || settings.network.is_custom()) return std::nullopt;
     try {
         return find(settings, channels)->shape;
     } catch (const UsageError&) {
@@ -129,9 +129,9 @@ std::string WeightsCache::digest_of(const engine::Weights& weights) const {
 
 std::string WeightsCache::key_of(const config::PointSettings& settings, int64_t channels) const {
     std::string key = weights_key(settings, channels) + "\n" + config::format_setting(settings.trained_sigma);
-    if (!settings.network.is_brought() && settings.weights == config::kDefaultWeights)
+    if (!settings.network.is_custom() && settings.weights == config::kDefaultWeights)
         return key;  // files in `models` stay
-    const std::string& file = settings.network.is_brought() ? settings.network.file : settings.weights;
+    const std::string& file = settings.network.is_custom() ? settings.network.file : settings.weights;
     const std::string version = file + "\n" + file_version(file);
     auto files = files_.find(version);
     if (files == files_.end()) files = files_.emplace(version, weights_files(settings)).first;  // parses an ONNX model

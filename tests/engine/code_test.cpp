@@ -31,7 +31,7 @@ class ScriptFile : public testing::Test {
         torch::jit::Module script("network");
         script.define(code);
         script.save(file_.string());
-        return brought_network(file_, card);
+        return custom_network(file_, card);
     }
 
     std::string error_of(const Weights& weights) {
@@ -80,7 +80,7 @@ TEST_F(ScriptFile, IsEvaluatedThoughItWasSavedInTraining) {
     script.register_attribute("training", c10::BoolType::get(), true);
     script.define("def forward(self, x):\n    return torch.dropout(x, 0.5, self.training)\n");
     script.save(file_.string());
-    const auto denoiser = make_denoiser(brought_network(file_, {.channels = 3}), {});
+    const auto denoiser = make_denoiser(custom_network(file_, {.channels = 3}), {});
     EXPECT_EQ(run(*denoiser, {}, {1, 3, 8, 16}), input_);
 }
 

@@ -341,7 +341,7 @@ TEST_F(Onnx, ReadsAnyGraphOfOurOperationsWithItsValues) {
         if ((out != 1 && out != 3) || (in != out && in != out + 1)) continue;  // of no image
         ASSERT_TRUE(found.card) << found.obstacle;
         EXPECT_EQ(found.card->layers, graph);
-        const Weights read = brought_network(file(), *found.card);
+        const Weights read = custom_network(file(), *found.card);
         EXPECT_EQ(read.convolutions.size(), weights.convolutions.size());
         for (const auto& [name, convolution] : weights.convolutions) {
             EXPECT_EQ(read.convolution(name).weight, convolution.weight) << name;
@@ -354,7 +354,7 @@ TEST_F(Onnx, LayersOfAnotherFileAreRefused) {
     save_onnx(test::weights_of(test::mixed_graph(), 3), file());
     const network::NetworkCard card = *layers_in(file()).card;
     save_onnx(test::weights_of(test::mixed_graph(1), 3), file());
-    EXPECT_THAT(usage_error([&] { (void)brought_network(file(), card); }),
+    EXPECT_THAT(usage_error([&] { (void)custom_network(file(), card); }),
                 AllOf(HasSubstr("network.onnx"), HasSubstr("other layers")));
 }
 
@@ -489,7 +489,7 @@ TEST_F(Onnx, TheDigestOfANetworkIsThatOfItsWeightsWhereverTheyLie) {
     write_whole(file(), model.SerializeAsString());
     EXPECT_THAT(files_of_network(file()), testing::ElementsAre(file(), std::filesystem::canonical(beside)));
     const std::string first = digest_of_network(file());
-    EXPECT_EQ(brought_network(file(), *layers_in(file()).card).sha256, first);
+    EXPECT_EQ(custom_network(file(), *layers_in(file()).card).sha256, first);
     write_whole(beside, std::string(16, 'x') + std::string(values.size(), '\0'));
     EXPECT_NE(digest_of_network(file()), first);
 }
@@ -556,7 +556,7 @@ TEST_F(Onnx, InputsAndOutputsSayWhatAModelMayTake) {
     EXPECT_THAT(usage_error(candidates), HasSubstr("has 3 axes"));
 }
 
-TEST_F(Onnx, ABroughtNetworkSaysTheNoiseOfItsTraining) {
+TEST_F(Onnx, ACustomNetworkSaysTheNoiseOfItsTraining) {
     ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
     auto& entry = *model.add_metadata_props();
     entry.set_key("sigma_train");
@@ -565,9 +565,9 @@ TEST_F(Onnx, ABroughtNetworkSaysTheNoiseOfItsTraining) {
         write_whole(file(), model.SerializeAsString());
         const network::NetworkCard card = *layers_in(file()).card;
         if (level > 0)
-            EXPECT_EQ(brought_network(file(), card).trained_sigma, level);
+            EXPECT_EQ(custom_network(file(), card).trained_sigma, level);
         else
-            EXPECT_THAT(usage_error([&] { (void)brought_network(file(), card); }), HasSubstr("is no noise level"));
+            EXPECT_THAT(usage_error([&] { (void)custom_network(file(), card); }), HasSubstr("is no noise level"));
     }
 }
 

@@ -90,7 +90,7 @@ TEST(NetworkCards, FollowFromLayers) {
     const NetworkCard card = card_of(net.graph());
     EXPECT_EQ(to_text(card), "channels 3, sigma channel, range 1, alignment 2, radius 2, halo 2");
     const NetworkFacts& facts = network_facts(card);
-    EXPECT_EQ(facts.kind, kBroughtKind);
+    EXPECT_EQ(facts.kind, kCustomKind);
     EXPECT_EQ(facts.exact_halo, 2);
     EXPECT_TRUE(facts.takes_sigma);
     EXPECT_EQ(facts.num_convolutions, 2);

@@ -148,7 +148,7 @@ TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
                                        {"own.py", EngineKind::pytorch},
                                        {"own.pt2", EngineKind::torch},
                                        {"own.pt", EngineKind::torch}}) {
-        settings.network = network::kBroughtKind;
+        settings.network = network::kCustomKind;
         settings.network.file = file;
         settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
         const Point point = point_of(settings, cuda_topology(1));
@@ -161,7 +161,7 @@ TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
 
 TEST(Plan, AnExactHaloNeedsABoundedNetwork) {
     config::PointSettings settings = small_point();
-    settings.network = network::kBroughtKind;
+    settings.network = network::kCustomKind;
     settings.network.file = "own.pt";
     settings.network.card = network::NetworkCard{};
     for (const auto& halo :
@@ -175,7 +175,7 @@ TEST(Plan, AnExactHaloNeedsABoundedNetwork) {
 
 TEST(Plan, FilesOfOtherEnginesAreRefused) {
     config::PointSettings settings = small_point();
-    settings.network = network::kBroughtKind;
+    settings.network = network::kCustomKind;
     settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
     settings.network.file = "own.pt";
     for (const EngineKind engine : {EngineKind::torch, EngineKind::pytorch, EngineKind::python}) {
@@ -198,7 +198,7 @@ TEST(Plan, FilesOfOtherEnginesAreRefused) {
 TEST(Plan, FilesInBf16) {
     config::PointSettings settings = small_point();
     settings.engine = config::EngineSetting::automatic();
-    settings.network = network::kBroughtKind;
+    settings.network = network::kCustomKind;
     settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
     settings.network.file = "own.onnx";
     settings.dtype = Precision::bf16;
@@ -209,11 +209,11 @@ TEST(Plan, FilesInBf16) {
     EXPECT_EQ(point_of(settings).settings.engine, EngineKind::pytorch);
 }
 
-TEST(Plan, ABroughtNetworkOfOurOperationsIsPlannedAsOneOfTheList) {
+TEST(Plan, ACustomNetworkOfOurOperationsIsPlannedAsOneOfTheList) {
     const network::DncnnShape shape{.depth = 4, .width = 32};
     config::PointSettings settings = small_point();
     settings.engine = config::EngineSetting::automatic();
-    settings.network = network::kBroughtKind;
+    settings.network = network::kCustomKind;
     settings.network.file = "own.onnx";
     settings.network.card = network::NetworkCard{.radius = 4, .halo = 4, .layers = shape.graph()};
     const Point point = point_of(settings);
@@ -238,10 +238,10 @@ TEST(Plan, ABroughtNetworkOfOurOperationsIsPlannedAsOneOfTheList) {
 }
 
 /// It pads by itself, and takes two windows in a call at most.
-TEST(Plan, ABroughtNetworkGetsTheExtentsAndTheBatchOfItsCard) {
+TEST(Plan, ACustomNetworkGetsTheExtentsAndTheBatchOfItsCard) {
     config::PointSettings settings = small_point();
     settings.engine = EngineKind::onnxruntime;
-    settings.network = network::kBroughtKind;
+    settings.network = network::kCustomKind;
     settings.network.file = "own.onnx";
     settings.network.card = network::NetworkCard{
         .channels = small_point().image.channels, .alignment = 8, .radius = 8, .halo = 8, .step = 1, .batch = 2};
@@ -267,7 +267,7 @@ TEST(Plan, ABroughtNetworkGetsTheExtentsAndTheBatchOfItsCard) {
 
 TEST(Plan, TheNodeThatKeepsLayersFromBeingKnownIsNamed) {
     config::PointSettings settings = small_point();
-    settings.network = network::kBroughtKind;
+    settings.network = network::kCustomKind;
     settings.network.file = "own.onnx";
     settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
     settings.network.obstacle = "node '/body/Gelu' ('Gelu'): an operator that is not known here";

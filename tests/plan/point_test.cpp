@@ -121,7 +121,7 @@ TEST(FastestLayout, IsContiguousWhereCudnnComputesInFp32) {
              [](Point& point) { point.settings.fusion = FusionKind::on; }, [](Point& point) { point.band_rows = 64; },
              [](Point& point) { point.settings.halo.kind = config::HaloSetting::Kind::exchanged; },
              [](Point& point) {
-                 point.settings.network = network::kBroughtKind;
+                 point.settings.network = network::kCustomKind;
                  point.settings.network.file = "net.pt2";
              }})
         EXPECT_EQ(layout_where(change), Layout::channels_last);

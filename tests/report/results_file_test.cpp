@@ -121,11 +121,11 @@ TEST_F(Results, TheShapeOfARelativeIsReadBack) {
                 AllOf(HasSubstr(":2: "), HasSubstr("network"), HasSubstr("widths 8-0")));
 }
 
-TEST_F(Results, TheLayersOfABroughtNetworkAreReadBack) {
+TEST_F(Results, TheLayersOfACustomNetworkAreReadBack) {
     record::PointTrace trace = watched_trace();
     const network::DncnnShape shape{.channels = trace.point.source.channels, .depth = 3};
     const network::Graph graph = network::parse_graph(network::line_of(shape.graph()));  // without gains
-    trace.point.settings.network = network::kBroughtKind;
+    trace.point.settings.network = network::kCustomKind;
     trace.point.settings.network.file = "own.onnx";
     trace.point.settings.network.card = network::NetworkCard{.radius = 3, .halo = 3, .layers = graph};
     {

@@ -81,7 +81,7 @@ TEST(Reach, AnExactHaloThatIsTooShortIsNamedWithTheWayOut) {
 
 /// It shows a halo that is too small, and an alignment that is a part of the true one: windows that are computed again
 /// begin at other places of its period.
-TEST(Reach, ContextOfABroughtNetworkIsLongerAndOutOfStep) {
+TEST(Reach, ContextOfACustomNetworkIsLongerAndOutOfStep) {
     engine::Weights weights;
     for (const int64_t alignment : {1, 2, 3, 8})
         for (int64_t halo = 0; halo <= 12 * alignment; halo += alignment) {
@@ -93,7 +93,7 @@ TEST(Reach, ContextOfABroughtNetworkIsLongerAndOutOfStep) {
         }
 }
 
-TEST(Reach, OfABroughtNetworkIsThatOfItsCard) {
+TEST(Reach, OfACustomNetworkIsThatOfItsCard) {
     engine::Weights weights;
     weights.card = network::NetworkCard{.channels = 1, .alignment = 8};
     EXPECT_FALSE(reach_of(weights).is_bounded);

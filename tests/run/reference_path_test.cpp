@@ -6,14 +6,14 @@
 namespace pb::run {
 namespace {
 
-TEST(BroughtReference, TheMemoryLimitIsForTheEngineThatIsMeasured) {
+TEST(CustomReference, TheMemoryLimitIsForTheEngineThatIsMeasured) {
     engine::Weights weights;
     weights.source = "network.onnx";
     engine::EngineOptions measured{.engine = EngineKind::onnxruntime, .precision = Precision::bf16};
     measured.worker.memory_limit_bytes = 1 << 20;
     int num_made = 0;
     const ReferenceEngine reference =
-        make_brought_reference(weights, measured, [&](const engine::EngineOptions& options) {
+        make_custom_reference(weights, measured, [&](const engine::EngineOptions& options) {
             ++num_made;
             EXPECT_EQ(options.worker.memory_limit_bytes, 0);
             EXPECT_EQ(options.precision, Precision::fp32);

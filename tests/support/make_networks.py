@@ -113,7 +113,7 @@ class EvenOnly(nn.Module):
         return x - 0.1 * self.up(torch.tanh(self.down(x)))
 
 
-BROUGHT = {'dilated': (Chain, 1), 'pooling': (GlobalPooling, 1), 'attention': (WindowAttention, 8),
+CUSTOM = {'dilated': (Chain, 1), 'pooling': (GlobalPooling, 1), 'attention': (WindowAttention, 8),
            'shifted': (Shifted, 1), 'even': (EvenOnly, 2)}  # the class, and the step of extents that it takes
 AS_CODE = {'padded': PaddedAttention, 'mixed': MixedWindows}  # those that are written as Python only
 
@@ -210,26 +210,26 @@ def export(folder, name, network, channels=3, dynamic=(0, 2, 3), sigma=None, out
                       input_names=names, output_names=['denoised', 'more'][:outputs], dynamic_axes=axes)
 
 
-def brought(name):
-    """A network of BROUGHT or AS_CODE, with the same weights each time."""
+def custom(name):
+    """A network of CUSTOM or AS_CODE, with the same weights each time."""
     torch.manual_seed(1)
-    return (AS_CODE[name] if name in AS_CODE else BROUGHT[name][0])().eval()
+    return (AS_CODE[name] if name in AS_CODE else CUSTOM[name][0])().eval()
 
 
 def write_code(folder):
-    """The networks of BROUGHT as TorchScript and as Python files, those of AS_CODE as the latter; the dilated one as a
+    """The networks of CUSTOM as TorchScript and as Python files, those of AS_CODE as the latter; the dilated one as a
     package of torch.export; some that cannot run."""
     image = torch.rand(2, 3, 32, 48)
     source = f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\nimport make_networks\n\n\n'
-    for name in BROUGHT:
-        torch.jit.trace(brought(name), image).save(str(folder / f'{name}.pt'))
-    for name in (*BROUGHT, *AS_CODE):
-        (folder / f'{name}.py').write_text(f'{source}def make_network():\n    return make_networks.brought({name!r})\n')
-    exported = torch.export.export(brought('dilated'), (image,), dynamic_shapes=(dynamic(8),))
+    for name in CUSTOM:
+        torch.jit.trace(custom(name), image).save(str(folder / f'{name}.pt'))
+    for name in (*CUSTOM, *AS_CODE):
+        (folder / f'{name}.py').write_text(f'{source}def make_network():\n    return make_networks.custom({name!r})\n')
+    exported = torch.export.export(custom('dilated'), (image,), dynamic_shapes=(dynamic(8),))
     torch.export.save(exported, str(folder / 'exported.pt2'))
     extents = {axis: torch.export.Dim.DYNAMIC for axis in (2, 3)}
     for name, shapes in (('fixed_size', {}), ('batch_of_two', extents)):
-        exported = torch.export.export(brought('dilated'), (image,), dynamic_shapes=(shapes,))
+        exported = torch.export.export(custom('dilated'), (image,), dynamic_shapes=(shapes,))
         torch.export.save(exported, str(folder / f'{name}.pt2'))
     torch.jit.trace(LevelInput().eval(), (image[:, :1], torch.tensor([0.1, 0.2]))).save(str(folder / 'level_input.pt'))
     torch.jit.script(Raises()).save(str(folder / 'raises.pt'))
@@ -238,13 +238,13 @@ def write_code(folder):
 
 
 def compile_packages(folder):
-    """The networks of BROUGHT by AOTInductor, which needs g++, for windows of 16 pixels and more, the dilated one of 32.
+    """The networks of CUSTOM by AOTInductor, which needs g++, for windows of 16 pixels and more, the dilated one of 32.
     They are compiled to be ready soon, not to be fast, and in one process: the first takes most of the time."""
     torch._inductor.config.cpp.vec_isa_ok = True  # takes the processor's word for its vectors; to try them takes 10 s
     options = {'aot_inductor.compile_wrapper_opt_level': 'O0'}
-    for name, (_, step) in BROUGHT.items():
+    for name, (_, step) in CUSTOM.items():
         shapes = dynamic(32 if name == 'dilated' else 16, step)
-        exported = torch.export.export(brought(name), (torch.rand(2, 3, 40, 48),), dynamic_shapes=(shapes,))
+        exported = torch.export.export(custom(name), (torch.rand(2, 3, 40, 48),), dynamic_shapes=(shapes,))
         torch._inductor.aoti_compile_and_package(exported, package_path=str(folder / f'{name}.pt2'),
                                                  inductor_configs=options)
 
@@ -253,8 +253,8 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    for name in BROUGHT:
-        export(folder, name, brought(name))
+    for name in CUSTOM:
+        export(folder, name, custom(name))
     export(folder, 'one_at_a_time', Chain(), dynamic=(2, 3))
     export(folder, 'level_channel', Chain(3, (1, 1), 4), channels=4)
     export(folder, 'level_input', LevelInput(), channels=1, sigma=torch.tensor([0.1]))

@@ -64,7 +64,7 @@ struct Weights {
     std::optional<network::NetworkCard> card{};
     std::string note;  ///< which networks and tensors of the file are not read; empty for none
 
-    [[nodiscard]] network::NetworkKind kind() const { return card ? network::kBroughtKind : network::kind_of(shape); }
+    [[nodiscard]] network::NetworkKind kind() const { return card ? network::kCustomKind : network::kind_of(shape); }
     /// Channels of the image (1 gray, 3 colour), without the sigma map.
     [[nodiscard]] int64_t channels() const { return card ? card->channels : network::channels_of(shape); }
     /// Whether its operations are known: engines of ours run it.

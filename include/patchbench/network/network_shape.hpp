@@ -43,7 +43,7 @@ template <class Shape>
 }
 
 /// Of a network that the user brings (network_card.hpp): none of the list.
-inline constexpr NetworkKind kBroughtKind{0xFF};
+inline constexpr NetworkKind kCustomKind{0xFF};
 
 [[nodiscard]] NetworkKind kind_of(const NetworkShape& shape);
 

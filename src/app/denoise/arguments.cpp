@@ -1,6 +1,6 @@
 #include "app/denoise/arguments.hpp"
 
-#include "app/brought_networks.hpp"
+#include "app/custom_networks.hpp"
 #include "app/options.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
@@ -146,7 +146,7 @@ DenoisePaths paths_from(const DenoiseArguments& arguments) {
     return {.inputs = {arguments.paths.begin(), arguments.paths.end() - 1},
             .output = arguments.paths.back(),
             .weights =
-                arguments.settings.network.is_brought() ? arguments.settings.network.file : arguments.settings.weights,
+                arguments.settings.network.is_custom() ? arguments.settings.network.file : arguments.settings.weights,
             .clean = arguments.clean,
             .recursive = arguments.recursive,
             .format = arguments.format};
@@ -160,7 +160,7 @@ config::PointSettings settings_from(const DenoiseArguments& arguments) {
         throw UsageError("--engine timed: simulates devices in studies and runs no network; denoise needs one");
     if (arguments.bands != "auto" && arguments.bands != "1" && arguments.bands != "3")
         throw UsageError("--bands " + arguments.bands + ": must be 1, 3 or auto");
-    if (settings.network.is_brought() && settings.weights != config::kDefaultWeights)
+    if (settings.network.is_custom() && settings.weights != config::kDefaultWeights)
         throw UsageError(fmt::format("--weights {}: {} holds its weights; leave out --weights", settings.weights,
                                      settings.network.file));
     settings.protocol.verify = arguments.verify.mode;

@@ -1,7 +1,7 @@
 // patchbench denoise IN... OUT: denoises images for everyday use. It uses the points, plan and pipeline of a study,
 // with one pass for each image.
-#include "app/brought_networks.hpp"
 #include "app/commands.hpp"
+#include "app/custom_networks.hpp"
 #include "app/denoise/arguments.hpp"
 #include "app/denoise/images.hpp"
 #include "app/denoise/progress.hpp"
@@ -9,6 +9,7 @@
 #include "app/session.hpp"
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
+#include "base/user_cache.hpp"
 #include "comm/shared/shared_counter.hpp"
 #include "plan/image_sharing.hpp"
 #include "plan/plan.hpp"
@@ -203,7 +204,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     if (world.is_root()) print_folded(stdout, kept);
     if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
-    settle_networks({&arguments.settings}, arguments.trusts_model, world);
+    settle_networks({&arguments.settings}, arguments.trusts_model, world, arguments.no_cache ? "" : cache_folder());
     if (const auto& card = arguments.settings.network.card; card && !arguments.names_patch)
         arguments.settings.patch = round_up(arguments.settings.patch, card->alignment);
     if (found.jobs.size() > 1) require_same_inputs(world, arguments.settings, found.jobs);

@@ -1,6 +1,6 @@
 #include "app/study/run_study.hpp"
 
-#include "app/brought_networks.hpp"
+#include "app/custom_networks.hpp"
 #include "app/session.hpp"
 #include "app/study/output_names.hpp"
 #include "app/terminal.hpp"

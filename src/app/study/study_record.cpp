@@ -72,7 +72,7 @@ std::vector<std::string> changed_inputs(const std::vector<report::KeptPoint>& ke
         auto& digest = weights[run::weights_key(settings, trace.point.source.channels)];
         if (digest.empty()) digest = run::find_weights(settings, trace.point.source.channels).sha256;
         if (digest != trace.weights_sha256) {
-            const std::string& file = settings.network.is_brought() ? settings.network.file : settings.weights;
+            const std::string& file = settings.network.is_custom() ? settings.network.file : settings.weights;
             changes[file] = fmt::format("the weights '{}' are other ones", file);
         }
     }

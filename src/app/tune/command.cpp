@@ -1,7 +1,7 @@
 // patchbench tune IMAGE: finds the fastest way to denoise an image on this machine, and writes it as a file of settings
 // that `run` and `denoise --config` take.
-#include "app/brought_networks.hpp"
 #include "app/commands.hpp"
+#include "app/custom_networks.hpp"
 #include "app/options.hpp"
 #include "app/session.hpp"
 #include "app/terminal.hpp"
@@ -155,7 +155,7 @@ ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const std::
 /// Refuses a network whose layers are not known: its candidates cannot be predicted. Collective.
 void settle_network(config::PointSettings& settings, const comm::Communicator& world) {
     const config::NetworkSetting& network = settings.network;
-    if (!network.is_brought() || !engine::is_code(network.file)) settle_networks({&settings}, false, world);
+    if (!network.is_custom() || !engine::is_code(network.file)) settle_networks({&settings}, false, world);
     if (network.has_layers()) return;
     const std::string obstacle = network.obstacle.empty() ? "" : fmt::format(" ({})", network.obstacle);
     throw run::AgreedError(

@@ -47,7 +47,7 @@ class NetworkTrial {
         try {
             const network::NetworkCard known{
                 .channels = card.channels, .sigma = card.sigma, .layers = card.layers};  // its extents are being tried
-            denoiser_ = make_denoiser(brought_network(file_, known), options_);
+            denoiser_ = make_denoiser(custom_network(file_, known), options_);
         } catch (const Interrupted&) {
             throw;
         } catch (const Error& error) {  // the engine is not there, or it does not take the file

@@ -58,7 +58,7 @@ void parse_text(const record::JsonField& settled, const char* key, Parse parse) 
 void read_network(const record::JsonField& settled, plan::Point& point) {
     config::NetworkSetting& network = point.settings.network;
     parse_text(settled, "network", [&](const std::string& text) {
-        if (network.is_brought())
+        if (network.is_custom())
             network.card = network::parse_network_card(text);
         else
             point.relative = network::parse_network_shape(network, point.source.channels, text);

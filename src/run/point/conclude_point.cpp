@@ -22,9 +22,9 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& p
                                                             const std::shared_ptr<const engine::Weights>& network,
                                                             ImageSource& source, std::string* note) {
     if (!network->has_layers()) {
-        ReferenceEngine reference = make_brought_reference(
-            *network, engine_options(point, team.place),
-            [&](const engine::EngineOptions& options) { return engines.find(network, options); });
+        ReferenceEngine reference =
+            make_custom_reference(*network, engine_options(point, team.place),
+                                  [&](const engine::EngineOptions& options) { return engines.find(network, options); });
         if (note != nullptr) *note = std::move(reference.note);
         return std::make_unique<ReferencePath>(*network, std::move(reference.denoiser), Layout::contiguous,
                                                team.place.device, point.sigma, source);

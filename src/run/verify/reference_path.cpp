@@ -32,8 +32,8 @@ std::optional<EngineKind> other_engine(EngineKind engine, const std::string& fil
 
 }  // namespace
 
-ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::EngineOptions options,
-                                       const MakeEngine& make) {
+ReferenceEngine make_custom_reference(const engine::Weights& weights, engine::EngineOptions options,
+                                      const MakeEngine& make) {
     options.layout = Layout::contiguous;
     options.precision = Precision::fp32;
     options.cuda_graph = false;

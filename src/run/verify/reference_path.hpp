@@ -27,8 +27,8 @@ using MakeEngine = std::function<std::shared_ptr<engine::Denoiser>(const engine:
 /// Takes another engine of those that run the file: OpenVINO for ONNX Runtime, the process of PyTorch for TorchScript
 /// in torch. Where it is not installed, or does not take the network, the serial path of the same engine, which the
 /// note says. `options`: of the pipeline.
-[[nodiscard]] ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::EngineOptions options,
-                                                     const MakeEngine& make);
+[[nodiscard]] ReferenceEngine make_custom_reference(const engine::Weights& weights, engine::EngineOptions options,
+                                                    const MakeEngine& make);
 
 /// The options of the engine of a ReferencePath beside a pipeline of `pipeline`. On a CPU LibTorch takes half of the
 /// time with the channels of a pixel side by side. But beside the engine torch, which may have them so, its kernels are

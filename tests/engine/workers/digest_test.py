@@ -1,4 +1,4 @@
-"""The digest of a network of Python code (engines/adapters/brought_torch.py): each tensor it computes with is in it.
+"""The digest of a network of Python code (engines/adapters/custom_torch.py): each tensor it computes with is in it.
 
 Runs under the Python of the engine pytorch; skipped (exit code 77) where that is not installed."""
 import os
@@ -15,7 +15,7 @@ if pathlib.Path(sys.prefix) != PYTHON.parents[1]:
     os.execv(PYTHON, [str(PYTHON), '-B', '-W', 'ignore', *sys.argv])
 
 sys.path.insert(0, str(ROOT / 'engines' / 'adapters'))
-import brought_torch  # noqa: E402
+import custom_torch  # noqa: E402
 import torch  # noqa: E402
 
 
@@ -59,23 +59,23 @@ def changed(name):
 
 class Digest(unittest.TestCase):
     def test_each_tensor_is_in_it(self):
-        same = brought_torch.digest_of(Network())
-        self.assertEqual(brought_torch.digest_of(Network()), same)
+        same = custom_torch.digest_of(Network())
+        self.assertEqual(custom_torch.digest_of(Network()), same)
         self.assertRegex(same, '^[0-9a-f]{64}$')
         names = ('layer.weight', 'layer.bias', 'kept', 'passing', 'held', 'half', 'flag', 'sparse', 'complex', 'negative', 'quantized')
-        digests = {brought_torch.digest_of(changed(name)) for name in names}
+        digests = {custom_torch.digest_of(changed(name)) for name in names}
         self.assertEqual(len(digests - {same}), len(names))
 
     def test_a_tensor_under_another_name_is_another(self):
         network = Network()
         network.other = network.held
         del network.held
-        self.assertNotEqual(brought_torch.digest_of(network), brought_torch.digest_of(Network()))
+        self.assertNotEqual(custom_torch.digest_of(network), custom_torch.digest_of(Network()))
 
     def test_scripts_have_one_and_functions_have_none(self):
         scripts = [torch.jit.script(torch.nn.Conv2d(1, 1, 3)) for _ in range(2)]
-        self.assertNotEqual(*map(brought_torch.digest_of, scripts))
-        self.assertEqual(brought_torch.digest_of(lambda image: image), '')
+        self.assertNotEqual(*map(custom_torch.digest_of, scripts))
+        self.assertEqual(custom_torch.digest_of(lambda image: image), '')
 
 
 if __name__ == '__main__':

@@ -13,7 +13,7 @@ import program
 ENGINES = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engines'))
 MAKER = program.REPOSITORY / 'tests' / 'support' / 'make_networks.py'
 STUDY = """
-name: brought
+name: custom
 image: {height: 90, width: 104}
 device: cpu
 threads: 1
@@ -49,7 +49,7 @@ def has(engine):
     return (ENGINES / engine / 'bin' / 'python').exists()
 
 
-class BroughtTest(program.ProgramTest):
+class CustomNetworkTest(program.ProgramTest):
     @classmethod
     def setUpClass(cls):
         cls._networks = tempfile.TemporaryDirectory(prefix='patchbench-networks-')
@@ -384,7 +384,7 @@ class BroughtTest(program.ProgramTest):
         whole = ('import sys, numpy, torch; sys.path[:0] = sys.argv[1:2]; import make_networks\n'
                  'image = numpy.random.default_rng(1).random((90, 107, 3), numpy.float32); numpy.save(sys.argv[2], image)\n'
                  'tensor = torch.from_numpy(image).permute(2, 0, 1)[None]\n'
-                 'with torch.no_grad(): denoised = make_networks.brought("padded")(tensor)[0].permute(1, 2, 0)\n'
+                 'with torch.no_grad(): denoised = make_networks.custom("padded")(tensor)[0].permute(1, 2, 0)\n'
                  'numpy.save(sys.argv[3], denoised.numpy())')
         compare = ('import sys, numpy; made, expected = map(numpy.load, sys.argv[1:]); assert made.shape == expected.shape\n'
                    'print(numpy.abs(made - expected).max())')
@@ -541,6 +541,39 @@ class BroughtTest(program.ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         point = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[1])
         self.assertEqual((point['point']['network'], point['point']['engine']), ('dncnn', 'torch'))
+
+    def test_what_was_found_by_trying_is_kept(self):
+        image = self.write('in.png', program.png(70, 50))
+        cache = self.folder / 'cache'
+        environment = {**os.environ, 'PATCHBENCH_CACHE': str(cache)}
+
+        def denoise(name, output, *options):
+            result = program.run('denoise', image, self.folder / output, '--network', self.file(name), *options, env=environment)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assert_found(str(self.file(name)), result.stderr)
+            return 'in an earlier run' in result.stderr
+
+        self.assertFalse(denoise('dilated', 'first.png'))
+        self.assertTrue(denoise('dilated', 'second.png'))
+        self.assertEqual((self.folder / 'first.png').read_bytes(), (self.folder / 'second.png').read_bytes())
+        self.assertFalse(denoise('dilated', 'third.png', '--no-cache'))
+        self.assertFalse(denoise('shifted', 'other.png'), 'of another file')
+        for kept in (cache / 'networks').iterdir():
+            kept.write_text('47\tchannels 3, alignment 5, halo 7\n')
+        self.assertFalse(denoise('dilated', 'fourth.png'), 'no card')
+
+    def test_weights_alone_name_their_network(self):
+        weights = Path(__file__).resolve().parents[2] / 'models' / 'dncnn_color_sigma0.1.safetensors'
+        self.assertIn(f'--network dncnn --weights {weights}', program.run('networks', weights).stdout)
+        image = self.write('in.png', program.png(70, 50))
+        for option in ('--network', '--weights'):
+            result = program.run('denoise', image, self.folder / f'out{option}.png', option, weights)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(*((self.folder / f'out{option}.png').read_bytes() for option in ('--network', '--weights')))
+        header = json.dumps({'odd.weight': {'dtype': 'F32', 'shape': [1], 'data_offsets': [0, 4]}}).encode()
+        odd = self.folder / 'odd.safetensors'
+        odd.write_bytes(len(header).to_bytes(8, 'little') + header + bytes(4))
+        self.assert_refused(program.run('networks', odd), 2, 'odd.safetensors', 'odd.weight')
 
     def test_engines_that_do_not_run_files_are_refused(self):
         study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nhalo: exact\n')

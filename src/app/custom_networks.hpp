@@ -24,9 +24,10 @@ struct LookedAt {
 };
 
 struct LookOptions {
-    config::EngineSetting engine;  // where that cannot run the file, an installed engine that can
-    bool reads_card = true;        // takes a card beside the file that is for it
-    bool trusts_model = false;     // the user has said that code may run: no file can say so
+    config::EngineSetting engine;   // where that cannot run the file, an installed engine that can
+    bool reads_card = true;         // takes a card beside the file that is for it
+    bool trusts_model = false;      // the user has said that code may run: no file can say so
+    std::filesystem::path cache{};  // keeps what is found by trying; empty: nothing does
 };
 
 /// Looks at `file`. Throws UsageError that says what is wrong with it, and for code that is not trusted.
@@ -40,9 +41,10 @@ std::filesystem::path save_card(const std::filesystem::path& network, const Look
 
 /// Settles the networks of `points` that are files: a known one becomes that network with the file as its weights,
 /// another gets its card. Tells on stderr what was found by trying. The second form is collective: the root looks.
+/// `cache`: the folder that keeps what is found by trying; empty: nothing does.
 void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model);
 void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model,
-                     const comm::Communicator& world);
+                     const comm::Communicator& world, const std::filesystem::path& cache = {});
 
 /// Sets the network that the file of the setting `weights` holds, where it holds a known one. Collective: the root
 /// reads.

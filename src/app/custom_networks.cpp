@@ -1,9 +1,9 @@
-#include "app/brought_networks.hpp"
+#include "app/custom_networks.hpp"
 
+#include "app/network_trials.hpp"
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_support.hpp"
-#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
@@ -11,7 +11,6 @@
 #include "config/text.hpp"
 #include "device/processors.hpp"
 #include "engine/network_file.hpp"
-#include "report/tables/progress_text.hpp"
 #include "run/agreement.hpp"
 #include "run/from_root.hpp"
 #include "run/weights_source.hpp"
@@ -21,7 +20,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -59,8 +57,10 @@ engine::EngineOptions trial_options(const fs::path& file, const config::EngineSe
 
 void check_format(const fs::path& file) {
     require_regular_file(file);
-    if (file.extension() != ".onnx" && !engine::is_code(file))
-        throw UsageError(file.string() + ": a network is taken from a file .onnx, .pt, .pt2 or .py");
+    if (file.extension() != ".onnx" && !engine::is_code(file) && !engine::is_weights_alone(file))
+        throw UsageError(file.string() +
+                         ": a network is taken from a file .onnx, .pt, .pt2 or .py, or from weights of a known one: "
+                         ".pth, .ckpt, .safetensors");
 }
 
 /// `model.onnx.card.yaml` beside `model.onnx`.
@@ -77,37 +77,6 @@ std::optional<LookedAt> read_card(const fs::path& file) {
     return std::nullopt;
 }
 
-/// Shows on stderr that a network is being tried: large ones take minutes.
-class TrialsLine {
-  public:
-    explicit TrialsLine(std::string file) : file_(std::move(file)), start_s_(monotonic_seconds()) {}
-
-    void operator()(Extent window) {
-        const double seconds = monotonic_seconds() - start_s_;
-        const std::string text = fmt::format("{}: trying windows: {}, of {} x {} px, {:.0f} s", file_, ++num_trials_,
-                                             window.h, window.w, seconds);
-        if (line_.is_on_terminal() && drawing_.is_due(seconds))
-            line_.draw(text.substr(0, line_.columns() - 1));
-        else if (!line_.is_on_terminal() && logging_.is_due(seconds))
-            print_text(stderr, "patchbench: {}\n", text);
-    }
-
-  private:
-    std::string file_;
-    double start_s_;
-    int64_t num_trials_ = 0;
-    TerminalLine line_;
-    report::Throttle drawing_{kUpdateIntervalS, 1}, logging_{kLogIntervalS, kLogIntervalS};
-};
-
-LookedAt try_file(const fs::path& file, const engine::EngineOptions& options) {
-    TrialsLine line(without_controls(file.filename().string()));
-    network::FoundCard found = engine::try_network(file, options, std::ref(line));
-    return {.card = found.card,
-            .remarks = std::move(found.remarks),
-            .origin = fmt::format("found by trying {} windows in {}", found.num_trials, name_of(options.engine))};
-}
-
 /// A network of our operations: only its range is found by trying, or stated by the card beside it.
 LookedAt look_at_layers(const fs::path& file, network::NetworkCard card, const std::optional<LookedAt>& beside) {
     const std::string origin =
@@ -122,21 +91,17 @@ LookedAt look_at_layers(const fs::path& file, network::NetworkCard card, const s
                 fmt::format("{} says otherwise ({}): the layers hold", beside->origin, network::to_text(beside->card)));
         return looked;
     }
-    engine::EngineOptions options;
-    options.threads = device::usable_processors();
-    TrialsLine line(without_controls(file.filename().string()));
-    network::FoundCard found = engine::try_layers(file, card, options, std::ref(line));
-    return {.card = std::move(found.card),
-            .remarks = std::move(found.remarks),
-            .origin = fmt::format("{}; its range was found by trying {} windows in {}", origin, found.num_trials,
-                                  name_of(options.engine))};
+    NetworkTrials trials = try_range(file, card);
+    return {.card = std::move(trials.found.card),
+            .remarks = std::move(trials.found.remarks),
+            .origin = origin + "; its range was " + trials.text};
 }
 
 /// Each file once, with the first engine of a point that can run it.
 std::vector<std::pair<std::string, config::EngineSetting>> files_of(const std::vector<config::PointSettings*>& points) {
     std::vector<std::pair<std::string, config::EngineSetting>> files;
     for (const config::PointSettings* point : points) {
-        if (!point->network.is_brought()) continue;
+        if (!point->network.is_custom()) continue;
         auto known = std::ranges::find_if(files, [&](const auto& each) { return each.first == point->network.file; });
         if (known == files.end()) known = files.insert(known, {point->network.file, point->engine});
         if (!runs_file(known->second, known->first)) known->second = point->engine;
@@ -145,13 +110,13 @@ std::vector<std::pair<std::string, config::EngineSetting>> files_of(const std::v
 }
 
 /// What settings take of a file, as LookedAt has it.
-struct BroughtFacts {
+struct CustomFacts {
     std::optional<network::NetworkKind> known;
     std::optional<EngineKind> sole_engine;
     std::string card, obstacle;
 };
 
-template <class V, record::Like<BroughtFacts> F>
+template <class V, record::Like<CustomFacts> F>
 void fields(V& v, F& facts) {
     v("known", facts.known);
     v("sole_engine", facts.sole_engine);
@@ -159,12 +124,12 @@ void fields(V& v, F& facts) {
     v("obstacle", facts.obstacle);
 }
 
-using FactsByFile = std::map<std::string, BroughtFacts>;
+using FactsByFile = std::map<std::string, CustomFacts>;
 
-FactsByFile look_at_all(const std::vector<config::PointSettings*>& points, bool trusts_model) {
+FactsByFile look_at_all(const std::vector<config::PointSettings*>& points, bool trusts_model, const fs::path& cache) {
     FactsByFile facts;
     for (const auto& [file, engine] : files_of(points)) {
-        const LookedAt looked = look_at_network(file, {.engine = engine, .trusts_model = trusts_model});
+        const LookedAt looked = look_at_network(file, {.engine = engine, .trusts_model = trusts_model, .cache = cache});
         facts[file] = {looked.known, looked.sole_engine, network::stored_text(looked.card), looked.obstacle};
         if (looked.known) continue;
         print_text(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
@@ -173,7 +138,7 @@ FactsByFile look_at_all(const std::vector<config::PointSettings*>& points, bool 
     return facts;
 }
 
-void settle(config::PointSettings& settings, const BroughtFacts& facts) {
+void settle(config::PointSettings& settings, const CustomFacts& facts) {
     if (facts.known) {
         settings.weights = settings.network.file;
         settings.network = *facts.known;
@@ -187,7 +152,7 @@ void settle(config::PointSettings& settings, const BroughtFacts& facts) {
 
 void settle_all(const std::vector<config::PointSettings*>& points, const FactsByFile& facts) {
     for (config::PointSettings* point : points)
-        if (point->network.is_brought()) settle(*point, facts.at(point->network.file));
+        if (point->network.is_custom()) settle(*point, facts.at(point->network.file));
 }
 
 }  // namespace
@@ -202,7 +167,15 @@ LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     engine::LayersInFile layers = engine::layers_in(file);
     if (layers.card) return look_at_layers(file, *layers.card, card);
     const auto sole = engine::sole_engine_of(file);
-    LookedAt looked = card ? *card : try_file(file, trial_options(file, look.engine, sole, layers.obstacle));
+    LookedAt looked;
+    if (card) {
+        looked = *card;
+    } else {
+        NetworkTrials trials = try_network(file, trial_options(file, look.engine, sole, layers.obstacle), look.cache);
+        looked = {.card = std::move(trials.found.card),
+                  .remarks = std::move(trials.found.remarks),
+                  .origin = std::move(trials.text)};
+    }
     looked.sole_engine = sole;
     looked.obstacle = std::move(layers.obstacle);
     return looked;
@@ -222,15 +195,15 @@ fs::path save_card(const fs::path& network, const LookedAt& looked) {
 }
 
 void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model) {
-    settle_all(points, look_at_all(points, trusts_model));
+    settle_all(points, look_at_all(points, trusts_model, {}));
 }
 
 void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model,
-                     const comm::Communicator& world) {
+                     const comm::Communicator& world, const fs::path& cache) {
     if (files_of(points).empty()) return;
     FactsByFile facts;
     const run::Attempt mine = run::attempt([&] {
-        if (world.is_root()) facts = look_at_all(points, trusts_model);
+        if (world.is_root()) facts = look_at_all(points, trusts_model, cache);
     });
     world.sleeping_barrier();  // the root's engine has the cores
     run::agree_on(world, mine);

@@ -1,0 +1,119 @@
+#include "app/network_trials.hpp"
+
+#include "app/terminal.hpp"
+#include "base/stopwatch.hpp"
+#include "base/text.hpp"
+#include "base/user_cache.hpp"
+#include "device/processors.hpp"
+#include "engine/network_file.hpp"
+#include "report/tables/progress_text.hpp"
+#include "run/environment.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace pb::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Shows on stderr that a network is being tried: large ones take minutes.
+class TrialsLine {
+  public:
+    explicit TrialsLine(std::string file) : file_(std::move(file)), start_s_(monotonic_seconds()) {}
+
+    void operator()(Extent window) {
+        const double seconds = monotonic_seconds() - start_s_;
+        const std::string text = fmt::format("{}: trying windows: {}, of {} x {} px, {:.0f} s", file_, ++num_trials_,
+                                             window.h, window.w, seconds);
+        if (line_.is_on_terminal() && drawing_.is_due(seconds))
+            line_.draw(text.substr(0, line_.columns() - 1));
+        else if (!line_.is_on_terminal() && logging_.is_due(seconds))
+            print_text(stderr, "patchbench: {}\n", text);
+    }
+
+  private:
+    std::string file_;
+    double start_s_;
+    int64_t num_trials_ = 0;
+    TerminalLine line_;
+    report::Throttle drawing_{kUpdateIntervalS, 1}, logging_{kLogIntervalS, kLogIntervalS};
+};
+
+/// Whether the digest of `file` tells everything that was tried: Python code, as network or as engine, may load more.
+bool is_told_by_digest(const fs::path& file, EngineKind engine) {
+    return file.extension() != ".py" && engine != EngineKind::python;
+}
+
+/// What an earlier run of this build found by trying this file in this engine.
+class KnownTrials {
+  public:
+    KnownTrials(const fs::path& cache, const fs::path& file, EngineKind engine)
+        : cache_(cache.empty() || !is_told_by_digest(file, engine) ? fs::path() : cache / "networks"),
+          question_(fmt::format("{}-{}-{}", engine::digest_of_network(file), name_of(engine),
+                                run::build_info().git_sha.substr(0, kRevision))) {}
+
+    [[nodiscard]] std::optional<network::FoundCard> find() const {
+        std::istringstream answer(cache_.find(question_).value_or(""));
+        network::FoundCard found;
+        std::string num_trials, card;
+        std::getline(std::getline(answer, num_trials, kBetween), card, kBetween);
+        if (!answer || card.empty() || !read_number(num_trials, found.num_trials)) return std::nullopt;
+        for (std::string remark; std::getline(answer, remark, kBetween);) found.remarks.push_back(remark);
+        try {
+            found.card = network::parse_network_card(card);
+            return found;
+        } catch (const UsageError&) {
+            return std::nullopt;
+        }
+    }
+
+    void keep(const network::FoundCard& found) const {
+        std::string answer = fmt::format("{}{}{}", found.num_trials, kBetween, network::to_text(found.card));
+        for (const std::string& remark : found.remarks) answer += kBetween + without_controls(remark);
+        cache_.keep(question_, answer);
+    }
+
+  private:
+    static constexpr char kBetween = '\t';
+    static constexpr size_t kRevision = 12;
+    UserCache cache_;
+    std::string question_;
+};
+
+std::string trials_text(const network::FoundCard& found, EngineKind engine) {
+    return fmt::format("found by trying {} windows in {}", found.num_trials, name_of(engine));
+}
+
+}  // namespace
+
+NetworkTrials try_network(const fs::path& file, const engine::EngineOptions& options, const fs::path& cache) {
+    const KnownTrials trials(cache, file, options.engine);
+    if (auto known = trials.find()) {
+        std::string text = trials_text(*known, options.engine) + ", in an earlier run";
+        return {std::move(*known), std::move(text)};
+    }
+    TrialsLine line(without_controls(file.filename().string()));
+    network::FoundCard found = engine::try_network(file, options, std::ref(line));
+    trials.keep(found);
+    std::string text = trials_text(found, options.engine);
+    return {std::move(found), std::move(text)};
+}
+
+NetworkTrials try_range(const fs::path& file, const network::NetworkCard& card) {
+    engine::EngineOptions options;
+    options.threads = device::usable_processors();
+    TrialsLine line(without_controls(file.filename().string()));
+    network::FoundCard found = engine::try_layers(file, card, options, std::ref(line));
+    std::string text = trials_text(found, options.engine);
+    return {std::move(found), std::move(text)};
+}
+
+}  // namespace pb::app

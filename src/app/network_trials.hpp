@@ -1,0 +1,27 @@
+// Finds what tiling must know of a network by running windows through it. A line on stderr shows that this goes on, for
+// large networks take minutes.
+#pragma once
+
+#include "network/card/find_card.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace pb::app {
+
+struct NetworkTrials {
+    network::FoundCard found;
+    std::string text;  // "found by trying 31 windows in onnxruntime"
+};
+
+/// Tries the network in `file` with the engine of `options`, unless an earlier run of this build kept in `cache` what
+/// it found; an empty path: nothing is kept. Throws UsageError that names the file.
+[[nodiscard]] NetworkTrials try_network(const std::filesystem::path& file, const engine::EngineOptions& options,
+                                        const std::filesystem::path& cache);
+
+/// Finds the range of a network whose operations are known. Throws likewise.
+[[nodiscard]] NetworkTrials try_range(const std::filesystem::path& file, const network::NetworkCard& card);
+
+}  // namespace pb::app
