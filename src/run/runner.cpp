@@ -117,6 +117,7 @@ void Runner::Impl::require_same_network(const Team& team, const plan::Point& poi
 /// Not collective: for the root of the team.
 int64_t Runner::Impl::find_halo(const plan::Point& point, const Team& team,
                                 const std::shared_ptr<const engine::Weights>& network, ImageSource& source) {
+    if (!has_seams(point)) return 0;
     if (!typical_halos || is_worth_a_halo_search(point, reach_of(*network).halo))
         return search_halo(point, *make_reference(point, team, network, source), kHaloCaution);
     return typical_halos->find(point, *network, [&](const plan::Point& scene, ImageSource& scene_source) {

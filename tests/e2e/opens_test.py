@@ -3,6 +3,7 @@
 `python3 opens_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
 """
 import collections
+import os
 import random
 import struct
 
@@ -65,6 +66,17 @@ class Opens(watched.WatchedTest):
         for more in ((), ('--range', 'auto', '--sigma', '0.1/1'), ('--sigma', '0.1')):
             calls = self.denoise(photo, 'out.jpg', '--verify', '0', *more)
             self.assertEqual(self.counts('read', photo, calls), [2] * (RANKS - 1) + [3], more)
+
+    def test_libtorch_only_where_it_is_needed(self):
+        """Verification computes with it, and so does the search for a halo, which an image of one patch does not need."""
+        for edge, needed in ((64, False), (100, True)):
+            photo = self.write(f'{edge}.png', png(edge, edge))
+            loads = {**os.environ, 'LD_DEBUG': 'files', 'LD_DEBUG_OUTPUT': str(self.folder / f'loads{edge}'), 'PATCHBENCH_CACHE': 'off'}
+            result = program.run('denoise', photo, self.folder / 'out.png', '--patch', '64', '--device', 'cpu', '--engine', 'native',
+                                 '--sigma', '0.1', '--verify', 'none', env=loads)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            said = ''.join(each.read_text(errors='replace') for each in self.folder.glob(f'loads{edge}.*'))
+            self.assertEqual('libtorch_cpu.so' in said, needed, edge)
 
 
 if __name__ == '__main__':

@@ -155,6 +155,15 @@ TEST(ResultsComparison, LaunchesThatWereNotMadeInTurnsAreSaidToBeThat) {
 }
 
 /// mutant: the first launch alone.
+TEST(ResultsComparison, MoreLaunchesAreAskedForWhereEachSideHasOne) {
+    const auto one = results_of({sample_point(1, 8, 1, 100)});
+    const auto asks_for = [](const ResultsComparison& compared) {
+        return comparison_markdown(compared).find("measure several") != std::string::npos;
+    };
+    EXPECT_TRUE(asks_for(compare_results({one}, {one})));
+    EXPECT_FALSE(asks_for(compare_results({one, one, one}, {one, one, one})));
+}
+
 TEST(ResultsComparison, EachLaunchIsLookedAt) {
     const auto launch = [](int64_t reps_s) { return sample_point(1, static_cast<double>(reps_s), 1, 100); };
     record::PointTrace other = launch(9);

@@ -215,8 +215,9 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
              parse_compression)
         ->type_name(names_of<image::Compression>() + " | auto");
     add_read(command, "--verify", a.verify,
-             "windows of each image that are computed again and compared; auto: one of the first image, and of others "
-             "as long as this takes at most 3 % of the network's work; 0: no checks at all, as none (default: auto)",
+             "windows of each image that are computed again and compared; auto: one of each rank's first image, and of "
+             "others as long as this takes at most 3 % of the network's work; 0: no checks at all, as none (default: "
+             "auto)",
              parse_verify)
         ->type_name("N | auto | all | none");
     command.add_flag("--no-cache", a.no_cache,

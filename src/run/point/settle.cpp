@@ -107,9 +107,10 @@ std::optional<int64_t> halo_in(const std::optional<std::string>& answer, int64_t
 
 }  // namespace
 
+bool has_seams(const plan::Point& point) { return !halo_probes(point).empty(); }
+
 int64_t search_halo(const plan::Point& point, ReferencePath& reference, double caution) {
     const std::vector<Rect> probes = halo_probes(point);
-    if (probes.empty()) return 0;
     const Extent padded = plan::patch_grid(point, 0).padded();
     const Reach& reach = reference.reach();
     std::vector<image::Image> exact;

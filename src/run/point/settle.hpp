@@ -16,8 +16,11 @@ namespace pb::run {
 /// elsewhere was up to 1.6 times as strong as at the probes.
 inline constexpr double kHaloCaution = 0.5;
 
+/// Whether tiles of the point meet within its image: where they do not, it needs no halo.
+[[nodiscard]] bool has_seams(const plan::Point& point);
+
 /// Finds the smallest halo (a multiple of the alignment) whose error at seam probes of the image is within `caution`
-/// times halo_tolerance, by bisection between 0 and the exact halo. Not collective.
+/// times halo_tolerance, by bisection between 0 and the exact halo. The point has seams. Not collective.
 [[nodiscard]] int64_t search_halo(const plan::Point& point, ReferencePath& reference, double caution);
 
 /// Whether the search on the image computes at most 5 % of its pixels; where the image has no seams, there is nothing
