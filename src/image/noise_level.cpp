@@ -43,16 +43,16 @@ Region read_region(const PixelView& image, int64_t row, int64_t column, int64_t 
     return region;
 }
 
-/// Returns the median of the details. Details of 8-bit images are multiples of 1/510 and many are equal, so for these
-/// it is the median of grouped values: each value is spread evenly over half a step on both sides.
-double middle_of(std::vector<float>& details, bool eight_bits) {
+/// Returns the median of the details. Details of samples with a `step` are multiples of half of it and many are equal,
+/// so for these it is the median of grouped values: each detail is spread evenly over a quarter of the step on both
+/// sides.
+double middle_of(std::vector<float>& details, double step) {
     const auto half = static_cast<std::ptrdiff_t>(details.size() / 2);
     std::nth_element(details.begin(), details.begin() + half, details.end());
     const double middle = details[static_cast<size_t>(half)];
-    if (!eight_bits) return middle;
-    constexpr double kStep = 1.0 / 510;
-    const double low = std::max(0.0, middle - kStep / 2);
-    const double high = middle + kStep / 2;
+    if (step == 0) return middle;
+    const double low = std::max(0.0, middle - step / 4);
+    const double high = middle + step / 4;
     const auto below = std::ranges::count_if(details, [low](float v) { return v < low; });
     const auto inside = std::ranges::count_if(details, [low, high](float v) { return v >= low && v < high; });
     return low + (high - low) * (static_cast<double>(details.size()) / 2 - static_cast<double>(below)) /
@@ -94,23 +94,23 @@ Details read_details(const PixelView& image, int64_t channel) {
 }
 
 /// Estimates the noise of one channel. Returns nothing when too much of every region is clipped.
-std::optional<double> channel_noise(const PixelView& image, int64_t channel, bool eight_bits) {
+std::optional<double> channel_noise(const PixelView& image, int64_t channel, double step) {
     constexpr double kMadToSigma = 0.6745;  // third quartile of the standard normal distribution
     Details details = read_details(image, channel);
     std::vector<float>& kept = details.clear.empty() ? details.clipped : details.clear;
-    if (!kept.empty()) return middle_of(kept, eight_bits) / kMadToSigma;
+    if (!kept.empty()) return middle_of(kept, step) / kMadToSigma;
     return details.any_worse ? std::nullopt : std::optional(0.0);
 }
 
 }  // namespace
 
-double estimate_noise(const PixelView& image) {
+double estimate_noise(const PixelView& image, double step) {
     require(image.dtype == DType::f32, "the noise level is estimated from f32 images");
     require(image.extent.h >= 2 && image.extent.w >= 2, "the noise of an image of less than 2 x 2 pixels is unknown");
-    const bool eight_bits = has_eight_bits(image);
+    if (has_eight_bits(image)) step = 1.0 / 255;
     std::vector<double> levels;
     for (int64_t channel = 0; channel < image.channels; ++channel)
-        if (const auto level = channel_noise(image, channel, eight_bits)) levels.push_back(*level);
+        if (const auto level = channel_noise(image, channel, step)) levels.push_back(*level);
     if (levels.empty())
         throw UsageError(
             "the noise cannot be estimated: more than a fifth of the samples are clipped (black or white) "

@@ -8,9 +8,9 @@ namespace pb::image {
 /// Standard deviation of additive Gaussian noise in [0,1] units: the median absolute value of the finest diagonal Haar
 /// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels. Regions of 16 x 16 pixels are
 /// excluded when they are flat, or when more than 5 % of their samples are clipped to 0 or 1 (20 % when every region
-/// exceeds 5 %). Returns 0 when all regions are flat; throws UsageError when all are clipped. The image is f32. When
-/// all values are multiples of 1/255, the median is that of grouped values. Fine texture counts as noise: on noise-free
-/// photographs the estimate is up to 0.01.
-[[nodiscard]] double estimate_noise(const PixelView& image);
+/// exceeds 5 %). Returns 0 when all regions are flat; throws UsageError when all are clipped. The image is f32. Where
+/// values are multiples of a step, the median is that of grouped values: of 1/255, which is seen, or of `step`, which
+/// is stated (0: there is none). Fine texture counts as noise: on noise-free photographs the estimate is up to 0.01.
+[[nodiscard]] double estimate_noise(const PixelView& image, double step = 0);
 
 }  // namespace pb::image

@@ -8,7 +8,6 @@
 #include "record/environment.hpp"
 #include "record/row.hpp"
 #include "run/agreement.hpp"
-#include "run/from_root.hpp"
 
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
@@ -214,10 +213,12 @@ void require_same_software(const comm::Communicator& world, Software which) {
     std::vector<std::string> mine;
     together(world,
              [&] { mine = software_lines(which == Software::with_torch ? library_versions() : linked_versions()); });
-    const std::vector<std::string> roots = from_root(world, mine);
+    // As text: another version may send values in another form (from_root).
+    std::istringstream roots(world.broadcast(fmt::format("{}\n", fmt::join(mine, "\n"))));
     together(world, [&] {
-        const auto [line, theirs] = std::ranges::mismatch(mine, roots);
-        if (line != mine.end()) throw UsageError(unequal_software(*line, theirs == roots.end() ? "" : *theirs));
+        std::string theirs;
+        for (const std::string& line : mine)
+            if (!std::getline(roots, theirs) || theirs != line) throw UsageError(unequal_software(line, theirs));
     });
 }
 

@@ -55,9 +55,11 @@ TEST_F(DenoiseInputs, OfAFolderAreItsImages) {
     EXPECT_EQ(list_jobs(paths("in", "new")).num_passed_over, 1);
 }
 
-TEST_F(DenoiseInputs, ThatAreLinksToNothingAreCounted) {
-    fs::create_symlink("nothing.png", folder_ / "in/broken.png");
-    EXPECT_THAT(outputs_of(paths("in", "new")), ElementsAre("new/a.png"));
+TEST_F(DenoiseInputs, ThatAreLinksToNothingAreImagesByTheirNames) {
+    fs::create_symlink("nothing", folder_ / "in/broken.png");
+    fs::create_symlink("loop.png", folder_ / "in/loop.png");
+    fs::create_symlink("nothing.png", folder_ / "in/broken.txt");
+    EXPECT_THAT(outputs_of(paths("in", "new")), ElementsAre("new/a.png", "new/broken.png", "new/loop.png"));
     EXPECT_EQ(list_jobs(paths("in", "new")).num_passed_over, 2);
 }
 

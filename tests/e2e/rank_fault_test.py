@@ -189,6 +189,21 @@ class RankFaults(faulty.FaultyTest):
         self.assert_ended(outcome, 2, r'rank 1@\S+: .*' + sha + r'.* on rank 0')
         self.assertFalse((self.out / 'results.jsonl').exists())
 
+    def test_unequal_subcommands(self):
+        other = [program.PROGRAM, 'check']
+        outcome = self.launch(self.rank(), other)
+        self.assert_ended(outcome, 2, r'rank 1@\S+: .*patchbench check.* rank 0 .*patchbench run')
+        self.assertFalse((self.out / 'results.jsonl').exists())
+
+    def test_one_rank_without_models(self):
+        """It is refused before earlier results are moved."""
+        self.assert_ended(self.launch(self.rank(), self.rank()), 0, 'RESULT: ', goes_on=True)
+        before = (self.out / 'results.jsonl').read_bytes()
+        study = self.write('default.yaml', faulty.STUDY.replace('weights: seed:1', 'weights: default').replace('unet', 'dncnn'))
+        outcome = self.launch(self.rank(study=study), ['env', 'PATCHBENCH_MODELS=/nonexistent', *self.rank(study=study)])
+        self.assert_ended(outcome, 2, r'rank 1@\S+: .*/nonexistent')
+        self.assertEqual((self.out / 'results.jsonl').read_bytes(), before)
+
     def test_a_fault_that_is_none(self):
         os.environ['PATCHBENCH_FAULT'] = 'nonsense'
         self.addCleanup(os.environ.pop, 'PATCHBENCH_FAULT')

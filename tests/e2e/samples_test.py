@@ -3,6 +3,7 @@ import json
 import math
 import os
 import random
+import re
 import struct
 
 import program
@@ -115,6 +116,14 @@ class Units(Samples):
         self.write_mapped()
         line = self.denoise('mapped.npy', 'out.npy', '--range=-300:4700', '--nodata=-9999')[1]
         self.assertRegex(line, r'range -300:4700, sigma [45]\d\d(\.\d)? .*\(0\.\d+ ')
+
+    def test_sigma_auto_of_samples_with_few_values(self):
+        """Noise of 1.04 steps, and rounding: 1.08."""
+        source = random.Random(7)
+        values = [round(20 + 8 * math.sin(i % 96 / 20) + source.gauss(0, 1.04)) for i in range(96 * 96)]
+        self.write('coarse.npy', npy(values, (96, 96), '<i2'))
+        line = self.denoise('coarse.npy', 'out.npy', '--range=0:40', *GRAY)[1]
+        self.assertAlmostEqual(float(re.search(r'sigma (\S+) in its units', line)[1]), 1.08, delta=0.08)
 
     def test_what_is_no_data_is_kept_bit_for_bit(self):
         before = self.write_mapped()

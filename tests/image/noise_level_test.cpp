@@ -4,6 +4,8 @@
 #include "image_support.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 namespace pb::image {
 namespace {
@@ -81,6 +83,18 @@ TEST(NoiseLevel, OfEightBitsIsTheMedianOfGroupedValues) {
         image.as<float>()[i] = static_cast<float>(100 + (first ? block < 24 ? 1 : 2 : 0)) / 255;
     }
     EXPECT_NEAR(estimate_noise(image.view()), 1.7 / 510 / 0.6745, 1e-7);
+}
+
+/// Of samples whose noise is about their step, the details have few values.
+TEST(NoiseLevel, OfSamplesWithAStepIsTheMedianOfGroupedValues) {
+    for (const double step : {1.0 / 40, 1.0 / 200, 1.0 / 4095}) {
+        Image image({500, 600}, 1, DType::f32);
+        const std::span values(image.as<float>(), static_cast<size_t>(image.extent().pixels()));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = 0.4F + 2e-4F * static_cast<float>(i % 600);
+        add_noise(1.04 * step, 3, 0, 0, image.view());
+        for (float& value : values) value = static_cast<float>(std::round(value / step) * step);
+        EXPECT_NEAR(estimate_noise(image.view(), step), 1.08 * step, 0.06 * step) << step;  // rounding adds to it
+    }
 }
 
 TEST(NoiseLevel, OfARowOfPixelsIsUnknown) {

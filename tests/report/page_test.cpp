@@ -38,8 +38,9 @@ class Html : public testing::Test {
         writer.write_point(trace, measure::summarise(trace));
     }
 
-    /// Appends a point as a line without its line end, as some editors leave it.
-    void add_point(const record::PointTrace& trace) const {
+    /// Appends a second point as a line without its line end, as some editors leave it.
+    void add_point(record::PointTrace trace) const {
+        trace.point.index = 1;
         const std::filesystem::path other = folder_ / "other.jsonl";
         {
             JsonlWriter writer(other, {}, {});

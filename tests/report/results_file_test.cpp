@@ -42,7 +42,8 @@ class Results : public testing::Test {
         JsonlWriter writer(file_, {.name = "night"}, environment());
         const measure::Summary summary = measure::summarise(watched_trace());
         writer.write_point(watched_trace(), summary);
-        const record::PointTrace other = unmeasured_trace(record::PointStatus::oom, "no room");
+        record::PointTrace other = unmeasured_trace(record::PointStatus::oom, "no room");
+        other.point.index = 1;
         writer.write_point(other, measure::summarise(other));
         writer.write_end(measure::judge({summary}, false));
     }
@@ -253,6 +254,14 @@ TEST_F(Results, DrawingsThatDoNotFitTogetherAreErrorsWithTheirPlace) {
     EXPECT_THAT(refusal(replaced("\"cell_px\":8", "\"cell_px\":0")), HasSubstr("seam_map[0]"));
     TearDown(), SetUp();
     EXPECT_THAT(refusal(replaced("\"height\":4,", "\"height\":9223372036854775807,")), HasSubstr(":2: "));
+}
+
+TEST_F(Results, APointThatStandsTwiceIsRefused) {
+    const std::string whole = text();
+    const size_t second = whole.find('\n') + 1;
+    const size_t third = whole.find('\n', second) + 1;
+    EXPECT_THAT(refusal(whole.substr(0, third) + whole.substr(second)),
+                AllOf(HasSubstr(":3: "), HasSubstr("index"), HasSubstr("line 2")));
 }
 
 TEST_F(Results, APointBelongsToTheSessionThatItFollows) {

@@ -55,6 +55,18 @@ TEST_F(CroppedFile, IsItsCentreInBothDirections) {
         }
 }
 
+TEST_F(CroppedFile, HasTheStepOfItsSamples) {
+    config::ImageSettings image = settings();
+    EXPECT_EQ(ImageSource(image).sample_step(), 1.0 / 255);
+    image.range = "10:50";
+    EXPECT_EQ(ImageSource(image).sample_step(), 1.0 / 40);
+    image.noise_sigma = 0.1;
+    EXPECT_EQ(ImageSource(image).sample_step(), 0);
+    image = {.path = settings().path, .raw = "1x33x1:f32"};
+    write_whole(image.path, std::string(33 * sizeof(float), '\0'));
+    EXPECT_EQ(ImageSource(image).sample_step(), 0);
+}
+
 TEST_F(CroppedFile, ThatIsWrittenToIsNotReadAsOne) {
     const ImageSource source(settings());
     EXPECT_NO_THROW(source.require_unchanged());

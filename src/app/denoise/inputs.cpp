@@ -55,10 +55,12 @@ struct Found {
     int64_t num_passed_over = 0;
 };
 
+/// A link whose target is not there counts as an image: it fails when it is read, which says so.
 void add_if_image(const fs::directory_entry& entry, const fs::path& folder, Found& found) {
     std::error_code broken_link;
     if (is_hidden(entry.path()) || entry.is_directory(broken_link)) return;
-    if (image::is_image_name(entry.path()) && entry.is_regular_file(broken_link))
+    const bool can_be_one = entry.is_regular_file(broken_link) || !entry.exists(broken_link);
+    if (image::is_image_name(entry.path()) && can_be_one)
         found.images.push_back({entry.path(), entry.path().lexically_relative(folder)});
     else
         ++found.num_passed_over;

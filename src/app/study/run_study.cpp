@@ -143,7 +143,8 @@ config::DeviceChoice common_device(const config::Config& config) {
     return all_equal ? first : config::DeviceChoice::automatic;
 }
 
-/// Looks for the weights of every point before the first one runs, so that a missing file does not end a long run.
+/// Looks for the weights of every point before the first one runs and earlier results are moved, so that a missing file
+/// does not end a long run.
 void check_weights(const plan::Plan& plan) {
     std::set<std::string> seen;
     for (const plan::Point& point : plan.points) {
@@ -211,9 +212,9 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     plan::Plan plan = plan_together(config, world, topology, runner);
     StudyOutput output{.save_images = config.study.save_images};
     std::unique_ptr<StudyRecord> record;
+    run::together(world, [&] { check_weights(plan); });
     run::together(world, [&] {
         if (!world.is_root()) return;
-        check_weights(plan);
         output.folder = study.folder(config);
         RecordOptions options = study.record;
         options.inputs.merge(inputs_of(config));

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <system_error>
 
 namespace pb::report {
@@ -140,6 +141,9 @@ class Reader {
 
     void add_point(const record::JsonField& field, const LineReader::Line& line) {
         RecordedPoint point = point_from(field);
+        const auto [first, is_new] = lines_.try_emplace(point.summary.index, line.number);
+        if (!is_new)
+            field["index"].fail(fmt::format("line {} holds this point, too: take one of them out", first->second));
         point.session = static_cast<int64_t>(results_.sessions.size()) - 1;
         point.line = line.number;
         point.json = line.text;
@@ -151,6 +155,7 @@ class Reader {
 
     ResultsFile results_;
     std::string place_;
+    std::map<int64_t, int64_t> lines_;  // of the points, by their indices
 };
 
 /// The results.jsonl in a study's folder; any other name is returned unchanged.

@@ -86,6 +86,11 @@ image::Image ImageSource::read_noisy(const Rect& part) {
     return image;
 }
 
+double ImageSource::sample_step() const {
+    if (file_ == nullptr || adds_noise() || is_float(file_->info().dtype)) return 0;
+    return 1 / (map() == nullptr ? full_scale(file_->info().dtype) : map()->range().width());
+}
+
 image::ImageInfo ImageSource::stored_info() const {
     image::ImageInfo info{extent(), channels_, DType::u8, false};
     if (file_ == nullptr) return info;

@@ -64,6 +64,8 @@ class ImageSource {
     [[nodiscard]] int64_t count_gaps(const Rect& part);
     /// Sets the samples of `part` (f32) to 0 in `images` where the image or its clean form has a gap. Counts them.
     int64_t blank_gaps(const Rect& part, std::initializer_list<image::Image*> images);
+    /// Distance between neighbouring values of integer samples, in [0,1] units; 0 for floats, a scene and added noise.
+    [[nodiscard]] double sample_step() const;
     /// The map from samples to [0,1]; null: integers are divided by full scale.
     [[nodiscard]] const image::SampleMap* map() const;
 
