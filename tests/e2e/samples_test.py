@@ -121,8 +121,8 @@ class Units(Samples):
         """Noise of 1.04 steps, and rounding: 1.08."""
         source = random.Random(7)
         values = [round(20 + 8 * math.sin(i % 96 / 20) + source.gauss(0, 1.04)) for i in range(96 * 96)]
-        self.write('coarse.npy', npy(values, (96, 96), '<i2'))
-        line = self.denoise('coarse.npy', 'out.npy', '--range=0:40', *GRAY)[1]
+        coarse = self.write('coarse.npy', npy(values, (96, 96), '<i2'))
+        line = run('denoise', coarse, self.folder / 'out.npy', '--range=0:40', '--device', 'cpu').stdout
         self.assertAlmostEqual(float(re.search(r'sigma (\S+) in its units', line)[1]), 1.08, delta=0.08)
 
     def test_what_is_no_data_is_kept_bit_for_bit(self):

@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 
@@ -94,9 +95,11 @@ measure::StudySummary study() {
 /// As a run that was interrupted after its last point, and resumed.
 void write(const char* file) {
     std::vector<measure::Summary> summaries;
+    std::vector<record::PointTrace> all = traces();
     {
         report::JsonlWriter writer(file, {}, environment());
-        for (const auto& trace : traces()) {
+        for (record::PointTrace& trace : all) {
+            trace.point.index = std::ssize(summaries);
             summaries.push_back(measure::summarise(trace));
             writer.write_point(trace, summaries.back());
         }

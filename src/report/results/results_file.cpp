@@ -142,8 +142,7 @@ class Reader {
     void add_point(const record::JsonField& field, const LineReader::Line& line) {
         RecordedPoint point = point_from(field);
         const auto [first, is_new] = lines_.try_emplace(point.summary.index, line.number);
-        if (!is_new)
-            field["index"].fail(fmt::format("line {} holds this point, too: take one of them out", first->second));
+        if (!is_new) field["index"].fail(fmt::format("line {} holds this point, too", first->second));
         point.session = static_cast<int64_t>(results_.sessions.size()) - 1;
         point.line = line.number;
         point.json = line.text;
