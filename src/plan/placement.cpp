@@ -21,7 +21,7 @@ namespace pb::plan {
 namespace {
 
 /// Native computes all but this part of a network in fp32, torch all of it in bf16 at twice that rate. With effective
-/// rates of 520, 180 and 390 GFLOP/s native is the faster one from 0.82 on (docs/studies.md).
+/// rates of 520, 180 and 390 GFLOP/s native is the faster one from 0.82 on (docs/native.md).
 constexpr double kLeastShareInBf16 = 0.85;
 
 void check_ranks(const Point& point, const Topology& topology) {

@@ -34,7 +34,8 @@ using RankVariables = std::map<std::string, std::string>;
 /// Variables that affect the measurements. None of them is private.
 // clang-format off
 constexpr const char* kVariables[] = {
-    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS", "OMP_PROC_BIND", "PYTORCH_CUDA_ALLOC_CONF",
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_PROC_BIND",
+    "PYTORCH_CUDA_ALLOC_CONF", "SLURM_STEP_NUM_TASKS", "UCX_NET_DEVICES",
     "PYTORCH_ALLOC_CONF", "NCCL_DEBUG", "NCCL_P2P_DISABLE", "NCCL_IB_DISABLE", "NCCL_SOCKET_IFNAME",
     "OMPI_COMM_WORLD_SIZE", "SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_JOB_NUM_NODES", "SLURM_CPU_BIND", "PBS_JOBID",
     "LSB_JOBID", "ONEDNN_MAX_CPU_ISA", "TORCH_CUDNN_V8_API_DISABLED", "NVIDIA_TF32_OVERRIDE", "MALLOC_ARENA_MAX",
@@ -50,8 +51,9 @@ constexpr const char* kVariables[] = {
 // clang-format on
 
 /// Those that differ between ranks of one launch by intention: devices, cores, and the names of a node's networks.
-constexpr std::string_view kOwnOfRanks[] = {"CUDA_VISIBLE_DEVICES", "OMP_PLACES",     "GOMP_CPU_AFFINITY",
-                                            "KMP_AFFINITY",         "SLURM_CPU_BIND", "NCCL_SOCKET_IFNAME"};
+constexpr std::string_view kOwnOfRanks[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "OMP_PLACES",
+                                            "GOMP_CPU_AFFINITY",    "KMP_AFFINITY",           "SLURM_CPU_BIND",
+                                            "NCCL_SOCKET_IFNAME",   "UCX_NET_DEVICES"};
 
 RankVariables own_variables() {
     RankVariables own;

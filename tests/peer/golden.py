@@ -80,7 +80,7 @@ def left_out(network, model, image):
             yield f"skip {skip}", figures(compare.SKIPS[network](model, skip, image))
     else:
         yield "the residual", figures(model(image, compare.SIGMA) - image)
-    if network == "drunet":
+    if network in compare.TAKE_SIGMA:
         yield "sigma / 255", figures(model(image, compare.SIGMA / 255))
 
 

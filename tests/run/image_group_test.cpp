@@ -36,7 +36,16 @@ struct Result {
     int64_t images_in_pass = 0;
     int64_t batch = 0;
     double seconds = 0;
+    double stage_share = 0, cpu_share = 0;  // of the wall time of the first rank
 };
+
+void set_shares(const record::PointTrace& trace, Result& result) {
+    if (trace.ranks.empty() || trace.ranks.front().wall_s.empty()) return;
+    const record::RankTrace& rank = trace.ranks.front();
+    for (const auto& stage : rank.stage_s)
+        if (!stage.empty()) result.stage_share += stage.front() / rank.wall_s.front();
+    if (!rank.cpu_s.empty()) result.cpu_share = rank.cpu_s.front() / rank.wall_s.front();
+}
 
 struct Scene {
     Extent extent;
@@ -149,6 +158,7 @@ class ImageGroupTest : public testing::Test {
                                 results[i] = {outcome.trace.status, outcome.trace.verification, outcome.images_in_pass,
                                               outcome.trace.point.batch.value_or(0),
                                               outcome.trace.wall_s.empty() ? 0 : outcome.trace.wall_s.front()};
+                                set_shares(outcome.trace, results[i]);
                             }});
         }
         runner.finish_images();
@@ -249,6 +259,11 @@ TEST_F(ImageGroupTest, CallsTheNetworkOnceForABatch) {
         EXPECT_EQ(result.images_in_pass, 4 * world_.size());
         EXPECT_EQ(result.batch, 4);
         EXPECT_GT(result.seconds, 0);
+        if (!world_.is_root()) continue;
+        // Each image has its part of all times of the pass. One thread works; the whole of a pass would be four times.
+        EXPECT_GT(result.stage_share, 0);
+        EXPECT_LE(result.stage_share, 1.5);
+        EXPECT_LE(result.cpu_share, 3);
     }
 }
 
