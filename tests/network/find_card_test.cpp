@@ -279,6 +279,16 @@ TEST(FindCard, TilesOfItsOwnAreSeen) {
     }
 }
 
+/// Where it cuts only what is large along both axes, strips do not show it.
+TEST(FindCard, TilesOfLargeWindowsAloneAreSeen) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+        const bool is_cut = x % 100 == 0 && std::min(in.shape.h, in.shape.w) > 256;
+        return 0.5 * in(c, y, x) + (is_cut ? 0 : 0.5 * in(c, y, x - 1));
+    });
+    EXPECT_FALSE(found.card.halo);
+    EXPECT_THAT(found.remarks, Contains(HasSubstr("tiles of its own")));
+}
+
 TEST(FindCard, WindowsThatOverlap) {
     const ValueAt network = [](const Window& in, int64_t c, int64_t y, int64_t x) {
         return mean_of(in, c, 8, y, x) + mean_of(in, c, 8, y + 8, x + 8);
