@@ -54,6 +54,9 @@ TEST(Prediction, OnlyRowsOfOtherNodesTravelToTheRoot) {
     EXPECT_NEAR(bytes_on(2, 1), all / 2, all / 4) << "the second of two halves";
     settings.output = config::OutputKind::file;
     EXPECT_EQ(bytes_on(4, 1), 0);
+    settings.output = config::OutputKind::memory;
+    settings.workload = config::Workload::whole;
+    EXPECT_EQ(bytes_on(4, 1), 0) << "the root computes it";
 }
 
 TEST(Prediction, SamplesTravelInTheirTypeWhereThatIsKept) {

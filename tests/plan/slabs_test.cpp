@@ -52,6 +52,12 @@ TEST(Exchanged, RanksOwnSlabsOfWholeTilesWhateverThePatchIs) {
     EXPECT_NE(point.key, planned(carried, make_local_topology(3)).key);
 }
 
+TEST(Exchanged, BandsAreThePatchWhereLowerOnesLeaveNoLessOver) {
+    config::PointSettings settings = exchanged_point(32);
+    settings.image.height = 160;  // 40 tiles: bands of 8 tiles leave none over, as those of 5 do
+    EXPECT_EQ(tile_grid(planned(settings)).window().h, 32);
+}
+
 TEST(Exchanged, RanksBeyondTheSlabsOwnNothing) {
     config::PointSettings settings = exchanged_point(32);
     settings.image.height = 9;  // three tiles
