@@ -117,6 +117,9 @@ TEST(Bottleneck, AdvisesOnlyWhatThePointCanStillDo) {
     trace.point.device = DeviceKind::cpu;
     settings.layout = Layout::channels_last;
     EXPECT_THAT(found_in(trace).advice, Not(HasSubstr("channels_last")));
+    settings.dtype = Precision::tf32;
+    EXPECT_THAT(found_in(trace).advice, HasSubstr("precision")) << "its values have 32 bits";
+    settings.dtype = Precision::fp32;
     settings.engine = EngineKind::native;
     EXPECT_THAT(found_in(trace).advice, AllOf(Not(HasSubstr("precision")), HasSubstr("batch")));
 }

@@ -50,6 +50,18 @@ TEST(StudySummary, OfSeveralRanksTheSlowestCallsCount) {
     EXPECT_DOUBLE_EQ(forward.samples.at(0).interval->low, 2 * 0.9 * 1.6);
 }
 
+TEST(StudySummary, OfAnUnevenSplitTheMostWindowsCount) {
+    auto traces = batch_sweep();
+    for (auto& trace : traces) {
+        record::RankTrace idler = trace.ranks.front();
+        idler.num_windows = idler.num_patches = 4;
+        trace.ranks.push_back(idler);
+        trace.point.num_ranks = 2;
+    }
+    const auto pipeline = summarise_all(traces, plan::make_local_topology(2)).batch_times.at(1);
+    EXPECT_DOUBLE_EQ(pipeline.samples.at(1).window_s, 9.6 / 8);
+}
+
 TEST(StudySummary, MemoryGrowsWithTheBatchUnderALimit) {
     auto traces = batch_sweep();
     EXPECT_FALSE(summarise_all(traces).batch_memory.at(0).predicted_batch) << "nobody said how much there is";

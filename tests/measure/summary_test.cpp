@@ -379,6 +379,15 @@ TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
 }
 
+TEST(Summary, ACleanImageWithoutPsnrIsNotedButForAChecksum) {
+    record::PointTrace trace = three_rank_trace();
+    trace.point.settings.image.clean = "clean.png";
+    trace.quality.reset();
+    EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("no PSNR")));
+    trace.point.settings.output = config::OutputKind::checksum;
+    EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("no PSNR"))));
+}
+
 TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
     record::PointTrace trace = three_rank_trace();
     for (const auto& [reason, name] : enum_table<StopReason>()) {

@@ -182,6 +182,10 @@ TEST(TuningResults, CountOnlyWithVerifiedPixelsOfEnoughQuality) {
     trace = verified_trace();
     trace.quality.reset();
     EXPECT_EQ(reason(trace), "its PSNR is unknown");
+    TuningTrial again = trial_of(EngineKind::native, 256);
+    take_result(again, 256, verified_trace(), 31.25, {});
+    take_result(again, 512, trace, 31.25, {});
+    EXPECT_EQ(again.dropped, "its PSNR is unknown") << "that of the smaller crop says nothing";
     TuningTrial large = trial_of(EngineKind::openvino, 256);
     take_result(large, 256, verified_trace(), 31.25, {.memory_limit_mib = 299});
     EXPECT_EQ(large.dropped, "took 300 MiB");
