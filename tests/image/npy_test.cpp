@@ -40,6 +40,12 @@ TEST(Npy, AllVersionsAndByteOrdersAreRead) {
     }
 }
 
+TEST(Npy, TextsMayHaveDoubleQuotes) {
+    const TemporaryFolder folder;
+    write_npy_fixture(folder / "a.npy", R"({'descr': "<u2", 'fortran_order': False, 'shape': (1, 1)})", {1, 2});
+    EXPECT_EQ(*load_image(folder / "a.npy").as<uint16_t>(), 0x0201);
+}
+
 TEST(Npy, OtherVersionsAreRefusedByNumber) {
     const TemporaryFolder folder;
     for (const char version : {'\0', '\4'}) {
@@ -94,6 +100,7 @@ TEST(Npy, RefusalsSayWhatToDo) {
     EXPECT_THAT(refusal(header_of("<i8", "(1, 2)"), 16), HasSubstr("astype"));
     EXPECT_THAT(refusal(header_of("|b1", "(1, 2)"), 2), HasSubstr("astype"));
     EXPECT_THAT(refusal(header_of("<f4", "(1, 2)", "True"), 8), HasSubstr("ascontiguousarray"));
+    EXPECT_THAT(refusal(header_of("<f4", "(1, 2)", "1"), 8), HasSubstr("fortran_order"));
     const auto advice = [&](const std::string& shape) { return refusal(header_of("|u1", shape), 105); };
     EXPECT_THAT(advice("(3, 5, 7)"), HasSubstr("array.transpose(1, 2, 0)"));
     EXPECT_THAT(advice("(1, 3, 5, 7)"), HasSubstr("array[0].transpose(1, 2, 0)"));

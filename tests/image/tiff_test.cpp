@@ -135,6 +135,19 @@ TEST(Tiff, WhiteIsZeroIsInvertedAndAlphaIsNot) {
     EXPECT_THAT(file->metadata().not_kept, testing::Contains(testing::HasSubstr("white as zero")));
 }
 
+TEST(Tiff, WhiteIsZeroIsInvertedInTheRangeOfTheType) {
+    const TemporaryFolder folder;
+    TiffKind kind;
+    kind.photometric = PHOTOMETRIC_MINISWHITE;
+    Image shorts({1, 1}, 1, DType::u16), floats({1, 1}, 1, DType::f32);
+    *shorts.as<uint16_t>() = 10;
+    *floats.as<float>() = 0.25F;
+    write_tiff_fixture(folder / "u16.tif", shorts, false, kind);
+    write_tiff_fixture(folder / "f32.tif", floats, false, kind);
+    EXPECT_EQ(*load_image(folder / "u16.tif").as<uint16_t>(), 65525);
+    EXPECT_EQ(*load_image(folder / "f32.tif").as<float>(), 0.75F);
+}
+
 TEST(Tiff, PalettesAreExpanded) {
     const TemporaryFolder folder;
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
