@@ -85,6 +85,14 @@ TEST_F(MetricReductionTest, AFailedAllocationOfOneRankIsOutOfMemoryOnAll) {
     EXPECT_THROW(mpi::step_together(world, step), OutOfMemory);
 }
 
+TEST_F(MetricReductionTest, AnErrorBesideAFailedAllocationIsOutOfMemoryToo) {
+    const auto step = [&] {
+        if (world.is_root()) throw std::bad_alloc();
+        throw Error("something else");
+    };
+    EXPECT_THROW(mpi::step_together(world, step), OutOfMemory);
+}
+
 TEST_F(MetricReductionTest, VersionsOfNcclAreNumbersOrAbsent) {
     const std::string header = nccl_header_version();
     EXPECT_EQ(nccl_loaded_version(), header);  // the wheel's headers and library belong together
