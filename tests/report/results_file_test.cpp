@@ -213,6 +213,11 @@ TEST_F(Results, ARankWithoutASampleOfEachRepetitionIsRefused) {
     for (auto& stage : rank["stage_s"]) stage.erase(0);
     EXPECT_THAT(refusal(study + "\n" + line.dump() + "\n"),
                 AllOf(HasSubstr(":2: samples: rank 1 "), HasSubstr("repetitions")));
+    for (int more = 0; more < 2; ++more) {
+        rank["wall_s"].push_back(1);
+        for (auto& stage : rank["stage_s"]) stage.push_back(1);
+    }
+    EXPECT_THAT(refusal(study + "\n" + line.dump() + "\n"), HasSubstr(":2: samples: rank 1 ")) << "one too many";
 }
 
 TEST_F(Results, DamageInTheMiddleIsAnErrorWithItsPlace) {

@@ -103,6 +103,15 @@ TEST(Resumption, APointThatThePlanDoesNotKnowIsRefused) {
     EXPECT_NO_THROW((void)make_resumption(former({recorded(planned(0, 2), record::PointStatus::failed)}), plan));
 }
 
+TEST(Resumption, AnUnknownPointIsSetBesideTheMostAlike) {
+    plan::Plan plan = plan_of({planned(0, 1), planned(1, 4)});
+    plan.points[0].settings.patch /= 2;
+    plan.points[0].key = plan::key_of(plan.points[0]);
+    EXPECT_THAT(
+        usage_error([&] { (void)make_resumption(former({recorded(planned(0, 2), record::PointStatus::ok)}), plan); }),
+        HasSubstr("(label: batch = 2, now 4, ...)"));
+}
+
 TEST(Resumption, APointThatIsThereTwiceIsCalledRepeatedAndNotUnknown) {
     const plan::Plan plan = plan_of({planned(0, 1), planned(1, 2)});
     const auto twice =
