@@ -171,7 +171,7 @@ class Stacks(ReadersTest):
         self.out.unlink()
         for pages in ('5', '0-5'):
             self.assertIn('page 5', self.refusal(self.file, self.out, '--pages', pages))
-        for pages in ('2,1', '1-', '', '-1', '3-2', '1,,2'):
+        for pages in ('2,1', '2,2', '1-', '', '-1', '3-2', '1,,2'):
             self.assertIn('--pages', self.refusal(self.file, self.out, f'--pages={pages}'))
 
     def test_chosen_pages_of_imagej_keep_their_unit(self):
