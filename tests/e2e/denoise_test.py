@@ -106,6 +106,7 @@ class Denoise(program.ProgramTest):
         for result in said.values():
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertRegex(said['none'].stdout, r'note: seams .*0\.\d+.* 0 px.*--halo exact')
+        self.assertNotIn('far more', said['none'].stdout, 'the reach of this network is known')
         self.assertNotIn('seams', said['exact'].stdout)
 
     def test_alpha_is_kept(self):
