@@ -18,6 +18,8 @@ import re
 import tomllib
 
 LAYERS = ("base", "config", "network", "plan", "record", "image", "device", "comm", "engine", "run", "measure", "report", "doctor", "app")
+# Of a variable: what follows could not see it behind the braces of a statement.
+DECLARATION = re.compile(r"(const|constexpr|auto|static|bool|int|double|size_t|int64_t|std::\w+)\b[^;=(]*[ &*]\w+\s*=[^;]*;$")
 
 
 class Refused(Exception):
@@ -95,6 +97,8 @@ def make_place(name, fault_id, layer, table):
         raise Refused(f"{name}: 'put' changes nothing, or leaves an expression out")
     if not place.statement and (place.find.rstrip().endswith(";") or place.put.rstrip().endswith(";")):
         raise Refused(f"{name}: a text that ends with ';' needs statement = true")
+    if place.statement and DECLARATION.match(place.find.strip()):
+        raise Refused(f"{name}: defines a variable, which what follows could not see: take an expression")
     for text in (place.find.strip(), place.put.strip()):
         if place.statement and text and not text.endswith((";", "}")):
             raise Refused(f"{name}: a whole statement ends with ';' or '}}': {text!r}")

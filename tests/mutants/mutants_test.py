@@ -106,6 +106,8 @@ class MutantsTest(unittest.TestCase):
         self.assert_refused(["sum-is-difference", "'why' is missing"], dict(FAULT, why=""))
         self.assert_refused(["sum-is-difference", "needs statement"], dict(FAULT, find="return a + b;", put="return a;"))
         self.assert_refused(["sum-is-difference", "ends with ';'"], dict(FAULT, put="a - b", statement=True))
+        self.assert_refused(["sum-is-difference", "defines a variable"],
+                            dict(FAULT, find="int result = 0;", put="int result = 1;", statement=True))
         self.assert_refused(["sum-is-difference", "one expression"], dict(FAULT, put="a ? b :"))
         self.assert_refused(["sum-is-difference", "closes in it"], dict(FAULT, find="add(a, a", put="add(a, 0"))
         self.assert_refused(["sum-is-difference", "no expression"], dict(FAULT, find="a, a", put="a, 0"))
