@@ -7,7 +7,6 @@
 #include "device/processors.hpp"
 #include "engine/network_file.hpp"
 #include "report/tables/progress_text.hpp"
-#include "run/environment.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -52,13 +51,15 @@ bool is_told_by_digest(const fs::path& file, EngineKind engine) {
     return file.extension() != ".py" && engine != EngineKind::python;
 }
 
-/// What an earlier run of this build found by trying this file in this engine.
+/// What an earlier run found by trying this file in this engine.
 class KnownTrials {
   public:
-    KnownTrials(const fs::path& cache, const fs::path& file, EngineKind engine)
-        : cache_(cache.empty() || !is_told_by_digest(file, engine) ? fs::path() : cache / "networks"),
-          question_(fmt::format("{}-{}-{}", engine::digest_of_network(file), name_of(engine),
-                                run::build_info().git_sha.substr(0, kRevision))) {}
+    KnownTrials(const fs::path& cache, const fs::path& file, EngineKind engine) {
+        constexpr int kMethod = 1;  // to be raised when the trials change
+        if (cache.empty() || !is_told_by_digest(file, engine)) return;
+        cache_ = UserCache(cache / "networks");
+        question_ = fmt::format("{}-{}-{}", engine::digest_of_network(file), name_of(engine), kMethod);
+    }
 
     [[nodiscard]] std::optional<network::FoundCard> find() const {
         std::istringstream answer(cache_.find(question_).value_or(""));
@@ -83,8 +84,7 @@ class KnownTrials {
 
   private:
     static constexpr char kBetween = '\t';
-    static constexpr size_t kRevision = 12;
-    UserCache cache_;
+    UserCache cache_{""};
     std::string question_;
 };
 

@@ -101,7 +101,8 @@ void add_networks_command(CLI::App& app, Action& chosen) {
         add_setting(*command, option, key, arguments->settings)->needs(file);
     auto* looked_at = command->add_option("model", arguments->looked_at,
                                           "a file with a network of your own (.onnx, .pt, .pt2, .py): print what "
-                                          "tiling must know of it, found by trying");
+                                          "tiling must know of it, found by trying; with weights (.pth, .ckpt, "
+                                          ".safetensors): which network they are for");
     looked_at->excludes(file);
     command->add_flag("--trust-model", arguments->trusts_model, kTrustHelp)->needs(looked_at);
     command->add_flag("--save", arguments->save, "with a model: try it again and write its card beside it")

@@ -25,14 +25,6 @@ std::string place_of(const comm::Communicator& world) {
     return world.size() == 1 ? "" : comm::name_of_rank(world) + ": ";
 }
 
-/// Ranks of several subcommands would wait for each other. Sent as text, which is the same in every version.
-void require_same_command(const comm::Communicator& world, const Arguments& arguments) {
-    const std::string mine = arguments.argc > 1 ? arguments.argv[1] : "", roots = world.broadcast(mine);
-    if (mine != roots)
-        throw UsageError(fmt::format("was started as `patchbench {}`, but rank 0 as `patchbench {}`",
-                                     without_controls(mine), without_controls(roots)));
-}
-
 /// Prints an error that all ranks have once; then all ranks leave in the normal way.
 ExitCode leave_together(const comm::Communicator& world, const Error& error) {
     if (world.is_root() && comm::is_first_process()) print_error(error.what());  // one of several copies prints
@@ -71,7 +63,7 @@ ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(Ran
     try {
         watchdog.emplace(world, config::StudySettings{}.watchdog_s);
         run::together(world, [&] { run::check_launcher(world); });
-        run::together(world, [&] { require_same_command(world, arguments); });
+        run::require_same_program(world, arguments.argc > 1 ? arguments.argv[1] : "");
         RankSession ranks{world, watchdog};
         return body(ranks);
     } catch (const run::AgreedError& error) {

@@ -124,7 +124,9 @@ void parse_setting(std::string_view text, HaloSetting& value) {
 void parse_setting(std::string_view text, NetworkSetting& value) {
     const auto known = find_enum<network::NetworkKind>(text);
     if (!known && !names_network_file(text))
-        throw UsageError(fmt::format("'{}' is none of: {} (.onnx, .pt, .pt2, .py)", text, value_shape(value)));
+        throw UsageError(
+            fmt::format("'{}' is none of: {} (.onnx, .pt, .pt2, .py, or weights: .pth, .ckpt, .safetensors)", text,
+                        value_shape(value)));
     value = NetworkSetting(names_network_file(text) ? network::kCustomKind : *known);
     if (value.kind == network::kCustomKind) value.file = text;
 }

@@ -107,7 +107,7 @@ std::optional<double> channel_noise(const PixelView& image, int64_t channel, dou
 double estimate_noise(const PixelView& image, double step) {
     require(image.dtype == DType::f32, "the noise level is estimated from f32 images");
     require(image.extent.h >= 2 && image.extent.w >= 2, "the noise of an image of less than 2 x 2 pixels is unknown");
-    if (has_eight_bits(image)) step = 1.0 / 255;
+    if (has_eight_bits(image)) step = std::max(step, 1.0 / 255);
     std::vector<double> levels;
     for (int64_t channel = 0; channel < image.channels; ++channel)
         if (const auto level = channel_noise(image, channel, step)) levels.push_back(*level);

@@ -10,7 +10,8 @@ namespace pb::image {
 /// excluded when they are flat, or when more than 5 % of their samples are clipped to 0 or 1 (20 % when every region
 /// exceeds 5 %). Returns 0 when all regions are flat; throws UsageError when all are clipped. The image is f32. Where
 /// values are multiples of a step, the median is that of grouped values: of 1/255, which is seen, or of `step`, which
-/// is stated (0: there is none). Fine texture counts as noise: on noise-free photographs the estimate is up to 0.01.
+/// is stated (0: there is none); the larger one counts. Fine texture counts as noise: on noise-free photographs the
+/// estimate is up to 0.01.
 [[nodiscard]] double estimate_noise(const PixelView& image, double step = 0);
 
 }  // namespace pb::image

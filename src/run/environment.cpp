@@ -8,6 +8,7 @@
 #include "record/environment.hpp"
 #include "record/row.hpp"
 #include "run/agreement.hpp"
+#include "run/from_root.hpp"
 
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
@@ -69,9 +70,16 @@ std::string value_of(const std::string& name, const RankVariables& variables) {
 
 using Libraries = std::vector<record::Environment::Library>;
 
-/// One line for patchbench and one for each library.
+/// The first line of a text, and the rest.
+std::pair<std::string, std::string> lines_of(const std::string& text) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    return {text.substr(0, end), text.substr(std::min(end + 1, text.size()))};
+}
+
+/// One line for each library.
 std::vector<std::string> software_lines(const Libraries& libraries) {
-    std::vector<std::string> lines{version_text()};
+    std::vector<std::string> lines;
+    lines.reserve(libraries.size());
     for (const auto& library : libraries) lines.push_back(library.name + " " + library.loaded);
     return lines;
 }
@@ -211,16 +219,30 @@ std::string version_text() {
            build.compiler + ", " + build.build_type + ")";
 }
 
+void require_same_program(const comm::Communicator& world, const std::string& subcommand) {
+    std::string mine;
+    together(world, [&] { mine = version_text() + "\n" + without_controls(subcommand); });
+    const std::string roots = world.broadcast(mine);
+    together(world, [&] {
+        const auto [my_version, my_subcommand] = lines_of(mine);
+        const auto [version, other_subcommand] = lines_of(roots);
+        if (my_version != version) throw UsageError(unequal_software(my_version, version));
+        if (my_subcommand != other_subcommand)
+            throw UsageError(
+                fmt::format("was started as `patchbench {}`, but rank 0 as `patchbench {}`: start all ranks with one "
+                            "command line",
+                            my_subcommand, other_subcommand));
+    });
+}
+
 void require_same_software(const comm::Communicator& world, Software which) {
     std::vector<std::string> mine;
     together(world,
              [&] { mine = software_lines(which == Software::with_torch ? library_versions() : linked_versions()); });
-    // As text: another version may send values in another form (from_root).
-    std::istringstream roots(world.broadcast(fmt::format("{}\n", fmt::join(mine, "\n"))));
+    const std::vector<std::string> roots = from_root(world, mine);
     together(world, [&] {
-        std::string theirs;
-        for (const std::string& line : mine)
-            if (!std::getline(roots, theirs) || theirs != line) throw UsageError(unequal_software(line, theirs));
+        const auto [line, theirs] = std::ranges::mismatch(mine, roots);
+        if (line != mine.end()) throw UsageError(unequal_software(*line, theirs == roots.end() ? "" : *theirs));
     });
 }
 

@@ -36,11 +36,16 @@ namespace pb::run {
 /// "nccl   header 2.28.9   loaded 2.28.9", for people.
 [[nodiscard]] std::string library_line(const record::Environment::Library& library);
 
+/// Collective. Throws AgreedError (exit code 2) that names the ranks whose version of patchbench or subcommand differs
+/// from rank 0's: they would wait for each other, or read what others send in another form. Both are sent as text,
+/// which must stay so in later versions.
+void require_same_program(const comm::Communicator& world, const std::string& subcommand);
+
 /// What is compared: with_torch loads LibTorch, which takes half a second.
 enum class Software : uint8_t { linked, with_torch };
 
-/// Collective. Throws AgreedError (exit code 2) that names the ranks whose version of patchbench or of a library
-/// differs from rank 0's.
+/// Collective. Throws AgreedError (exit code 2) that names the ranks whose version of a library differs from
+/// rank 0's.
 void require_same_software(const comm::Communicator& world, Software which);
 
 /// For example "patchbench 0.1.0 (git 0123abcd, modified)".

@@ -11,7 +11,7 @@
 namespace pb::run {
 
 /// Returns the root's `value` on all ranks. A struct needs a function `fields` (record/fields.hpp). All ranks are the
-/// same build, as require_same_software sees to. Collective.
+/// same build, as require_same_program sees to. Collective.
 template <class T>
 [[nodiscard]] T from_root(const comm::Communicator& ranks, const T& value) {
     const std::vector<double> row = record::pack(value);

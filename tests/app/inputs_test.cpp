@@ -63,6 +63,14 @@ TEST_F(DenoiseInputs, ThatAreLinksToNothingAreImagesByTheirNames) {
     EXPECT_EQ(list_jobs(paths("in", "new")).num_passed_over, 2);
 }
 
+TEST_F(DenoiseInputs, ThatAreTwoLinksToNothingAreNotTheSame) {
+    fs::create_symlink("nothing", folder_ / "in/sub/broken.png");
+    fs::create_symlink("nothing", folder_ / "in/sub/deep/broken.png");
+    DenoisePaths all = paths("in/sub", "new/");
+    all.inputs.push_back((folder_ / "in/sub/deep").string());
+    EXPECT_THAT(refusal_of(all), HasSubstr("both be written"));
+}
+
 TEST_F(DenoiseInputs, KeepTheFoldersInAFolder) {
     DenoisePaths all = paths("in", "new/");
     all.recursive = true;

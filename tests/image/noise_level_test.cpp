@@ -87,7 +87,7 @@ TEST(NoiseLevel, OfEightBitsIsTheMedianOfGroupedValues) {
 
 /// Of samples whose noise is about their step, the details have few values.
 TEST(NoiseLevel, OfSamplesWithAStepIsTheMedianOfGroupedValues) {
-    for (const double step : {1.0 / 40, 1.0 / 200, 1.0 / 4095}) {
+    for (const double step : {1.0 / 40, 1.0 / 51, 1.0 / 200, 1.0 / 4095}) {
         Image image({500, 600}, 1, DType::f32);
         const std::span values(image.as<float>(), static_cast<size_t>(image.extent().pixels()));
         for (size_t i = 0; i < values.size(); ++i) values[i] = 0.4F + 2e-4F * static_cast<float>(i % 600);

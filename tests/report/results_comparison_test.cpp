@@ -154,7 +154,6 @@ TEST(ResultsComparison, LaunchesThatWereNotMadeInTurnsAreSaidToBeThat) {
     EXPECT_FALSE(told({launch(8, "08")}, {launch(16, "09")})) << "one a side";
 }
 
-/// mutant: the first launch alone.
 TEST(ResultsComparison, MoreLaunchesAreAskedForWhereEachSideHasOne) {
     const auto one = results_of({sample_point(1, 8, 1, 100)});
     const auto asks_for = [](const ResultsComparison& compared) {
@@ -164,6 +163,7 @@ TEST(ResultsComparison, MoreLaunchesAreAskedForWhereEachSideHasOne) {
     EXPECT_FALSE(asks_for(compare_results({one, one, one}, {one, one, one})));
 }
 
+/// mutant: the first launch alone.
 TEST(ResultsComparison, EachLaunchIsLookedAt) {
     const auto launch = [](int64_t reps_s) { return sample_point(1, static_cast<double>(reps_s), 1, 100); };
     record::PointTrace other = launch(9);

@@ -42,9 +42,8 @@ struct Result {
 void set_shares(const record::PointTrace& trace, Result& result) {
     if (trace.ranks.empty() || trace.ranks.front().wall_s.empty()) return;
     const record::RankTrace& rank = trace.ranks.front();
-    for (const auto& stage : rank.stage_s)
-        if (!stage.empty()) result.stage_share += stage.front() / rank.wall_s.front();
-    if (!rank.cpu_s.empty()) result.cpu_share = rank.cpu_s.front() / rank.wall_s.front();
+    for (const double seconds : rank.stage_s.front()) result.stage_share += seconds / rank.wall_s.front();
+    result.cpu_share = rank.cpu_s.front() / rank.wall_s.front();
 }
 
 struct Scene {

@@ -157,7 +157,7 @@ class OutputCheck {
             require_not_input(job.output, untouchable_.at(*id));
         const auto [other, is_new] = outputs_.emplace(job.output, job.input);
         if (is_new) return;
-        if (id_of(job.input) == id_of(other->second))
+        if (const auto id = id_of(job.input); id && id == id_of(other->second))
             throw UsageError(fmt::format("'{}' is an input twice, also as '{}': name it once", job.input.string(),
                                          other->second.string()));
         throw UsageError(fmt::format(

@@ -144,7 +144,7 @@ config::DeviceChoice common_device(const config::Config& config) {
 }
 
 /// Looks for the weights of every point before the first one runs and earlier results are moved, so that a missing file
-/// does not end a long run.
+/// does not end a long run. On every rank, also on those that no point uses.
 void check_weights(const plan::Plan& plan) {
     std::set<std::string> seen;
     for (const plan::Point& point : plan.points) {
