@@ -109,6 +109,19 @@ TEST(Tiff, YCbCrInPlanesIsRefused) {
     EXPECT_THAT(test::refusal_of(folder / "a.tif"), HasSubstr("YCbCr"));
 }
 
+TEST(Tiff, OldStyleJpegIsRefusedByItsName) {
+    const TemporaryFolder folder;
+    write_tiff_fixture(folder / "a.tif", make_pattern({16, 32}, 3, DType::u8), false,
+                       {.compression = COMPRESSION_JPEG, .photometric = PHOTOMETRIC_YCBCR});
+    std::vector<char> bytes = test::read_bytes(folder / "a.tif");
+    const std::string entry("\x03\x01\x03\x00\x01\x00\x00\x00\x07", 9);  // the tag Compression of 7
+    const auto place = std::search(bytes.begin(), bytes.end(), entry.begin(), entry.end());
+    ASSERT_NE(place, bytes.end());
+    place[8] = COMPRESSION_OJPEG;
+    test::write_bytes(folder / "a.tif", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.tif"), HasSubstr("old-style JPEG"));
+}
+
 TEST(Tiff, LostPixelsOfJpegInTiffAreAnErrorNotGray) {
     const TemporaryFolder folder;
     TiffKind kind{"w", COMPRESSION_JPEG, 0, false, 0, 48};

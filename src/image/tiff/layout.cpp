@@ -49,7 +49,9 @@ int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
             return 3;
         case PHOTOMETRIC_YCBCR:
             if (compression == COMPRESSION_JPEG && planes == PLANARCONFIG_CONTIG) return 3;
-            file.refuse("YCbCr samples are supported in JPEG compression with interleaved samples only",
+            if (compression == COMPRESSION_OJPEG)
+                file.refuse("old-style JPEG (compression 6) is not supported", "convert it to RGB, as with tiff2rgba");
+            file.refuse("YCbCr samples are supported in JPEG compression (7) with interleaved samples only",
                         "convert it to RGB");
         case PHOTOMETRIC_SEPARATED:
             file.refuse("it is a CMYK image", "convert it to RGB, with the printer's profile, first");
