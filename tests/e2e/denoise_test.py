@@ -235,13 +235,17 @@ class Denoise(program.ProgramTest):
             self.assertIn('RESULT: FAILED', result.stdout)
             self.assertEqual(sorted(file.name for file in out.iterdir()), ['0.png', '2.png', '3.png'])
 
-    def test_a_link_to_itself_in_a_folder_is_passed_over(self):
+    def test_a_link_to_nothing_in_a_folder_fails_like_a_damaged_image(self):
         images = self.folder / 'in'
         images.mkdir()
         (images / '0.png').write_bytes(png(40, 36, value=noise))
         (images / '1.png').symlink_to('1.png')
+        (images / '2.png').symlink_to('nothing.png')
         result = run('denoise', images, self.folder / 'out', *FAST)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+        for name in ('1.png', '2.png'):
+            self.assertIn(f'{name}: failed', result.stdout)
+        self.assertTrue((self.folder / 'out' / '0.png').exists())
 
     def test_windows_that_come_out_as_they_went_in_are_wrong(self):
         """All of a rank's from the second on: one probe alone would hardly meet one."""
