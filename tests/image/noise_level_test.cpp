@@ -85,7 +85,7 @@ TEST(NoiseLevel, OfEightBitsIsTheMedianOfGroupedValues) {
     EXPECT_NEAR(estimate_noise(image.view()), 1.7 / 510 / 0.6745, 1e-7);
 }
 
-/// Of samples whose noise is about their step, the details have few values.
+/// Where the noise is about one step of the samples, the details take few values.
 TEST(NoiseLevel, OfSamplesWithAStepIsTheMedianOfGroupedValues) {
     for (const double step : {1.0 / 40, 1.0 / 51, 1.0 / 200, 1.0 / 4095}) {
         Image image({500, 600}, 1, DType::f32);
