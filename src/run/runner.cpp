@@ -248,6 +248,9 @@ void Runner::report_to(ProgressListener* listener) { impl_->listener = listener;
 void Runner::bound_verification(double share) { impl_->check_budget.emplace(share); }
 
 plan::NetworkLookup Runner::network_lookup() { return impl_->weights.lookup(); }
+void Runner::read_weights(const plan::Point& point) {
+    (void)impl_->weights.find(point.settings, point.source.channels);
+}
 
 std::optional<std::string> Runner::find_interruption() const {
     const std::string mine = comm::interruption();

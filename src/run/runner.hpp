@@ -96,6 +96,8 @@ class Runner {
 
     /// `WeightsCache::lookup` for the plan; the weights are kept for the run. Calls of it are not collective.
     [[nodiscard]] plan::NetworkLookup network_lookup();
+    /// Reads the weights of a point, which are kept for its run. Throws UsageError as find_weights. Not collective.
+    void read_weights(const plan::Point& point);
 
     /// Returns what interrupted the run on any rank ("rank 0@host: SIGTERM came"). Collective; the same on all ranks.
     [[nodiscard]] std::optional<std::string> find_interruption() const;

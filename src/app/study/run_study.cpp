@@ -143,13 +143,13 @@ config::DeviceChoice common_device(const config::Config& config) {
     return all_equal ? first : config::DeviceChoice::automatic;
 }
 
-/// Looks for the weights of every point before the first one runs and earlier results are moved, so that a missing file
+/// Reads the weights of every point before the first one runs and earlier results are moved, so that a missing file
 /// does not end a long run. On every rank, also on those that no point uses.
-void check_weights(const plan::Plan& plan) {
+void check_weights(const plan::Plan& plan, run::Runner& runner) {
     std::set<std::string> seen;
     for (const plan::Point& point : plan.points) {
         if (reads_weights(point) && seen.insert(run::weights_key(point.settings, point.source.channels)).second)
-            (void)run::find_weights(point.settings, point.source.channels);
+            runner.read_weights(point);
     }
 }
 
@@ -212,7 +212,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     plan::Plan plan = plan_together(config, world, topology, runner);
     StudyOutput output{.save_images = config.study.save_images};
     std::unique_ptr<StudyRecord> record;
-    run::together(world, [&] { check_weights(plan); });
+    run::together(world, [&] { check_weights(plan, runner); });
     run::together(world, [&] {
         if (!world.is_root()) return;
         output.folder = study.folder(config);
