@@ -169,7 +169,7 @@ def describe(error):
 
 def missing_package(error, engine, model):
     """What to do where the environment of an engine lacks a package. Code of the user may need packages of its own."""
-    is_users = engine.startswith("python:") or (model or "").endswith(".py")
+    is_users = engine.startswith("python:") or (model or "").lower().endswith(".py")
     if is_users or not isinstance(error, ModuleNotFoundError):
         return ""
     return (f"; the environment {sys.prefix} is not complete: install it there, or remove the folder and run "

@@ -2,6 +2,7 @@
 Python files (.py) whose function `make_network()` gives a torch.nn.Module. They are code, and run as the user."""
 
 import hashlib
+import importlib.machinery
 import importlib.util
 import os
 import pathlib
@@ -25,7 +26,8 @@ def seed_generators():
 def run_module_file(file):
     seed_generators()
     sys.path.insert(0, str(file.parent))
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    loader = importlib.machinery.SourceFileLoader(file.stem, str(file))
+    spec = importlib.util.spec_from_file_location(file.stem, file, loader=loader)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     if not hasattr(module, "make_network"):
@@ -108,9 +110,10 @@ def open_package(file):
 
 def open_network(model):
     file = pathlib.Path(model)
-    if file.suffix == ".pt":
+    ending = file.suffix.lower()
+    if ending == ".pt":
         return torch.jit.load(model, map_location="cpu").eval()
-    return open_package(file) if file.suffix == ".pt2" else run_module_file(file)
+    return open_package(file) if ending == ".pt2" else run_module_file(file)
 
 
 def tensors_of(network):

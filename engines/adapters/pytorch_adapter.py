@@ -84,7 +84,7 @@ def load(model, options):
     global ARITHMETIC, NETWORK_SHA256
     ARITHMETIC = arithmetic() if is_bf16 else ""
     without_gradients = torch.inference_mode
-    if model.endswith(custom_torch.ENDINGS):
+    if model.lower().endswith(custom_torch.ENDINGS):
         if is_bf16:
             raise ValueError("networks of code compute as they are written; choose dtype: fp32")
         if device.type != "cpu":

@@ -4,6 +4,7 @@
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_support.hpp"
+#include "base/network_format.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
@@ -57,10 +58,8 @@ engine::EngineOptions trial_options(const fs::path& file, const config::EngineSe
 
 void check_format(const fs::path& file) {
     require_regular_file(file);
-    if (file.extension() != ".onnx" && !engine::is_code(file) && !engine::is_weights_alone(file))
-        throw UsageError(file.string() +
-                         ": a network is taken from a file .onnx, .pt, .pt2 or .py, or from weights of a known one: "
-                         ".pth, .ckpt, .safetensors");
+    if (!network_format(file))
+        throw UsageError(file.string() + ": a network is taken from a file " + network_endings_text());
 }
 
 /// `model.onnx.card.yaml` beside `model.onnx`.
@@ -166,7 +165,7 @@ LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     check_format(file);
     if (const auto known = engine::known_network(file))
         return {.known = known, .origin = "weights of " + std::string(name_of(*known))};
-    if (engine::is_code(file) && !look.trusts_model)
+    if (is_code(file) && !look.trusts_model)
         throw UsageError(file.string() + ": is code, which would run as you: add --trust-model where you trust it");
     const auto card = look.reads_card ? read_card(file) : std::nullopt;
     engine::LayersInFile layers = engine::layers_in(file);

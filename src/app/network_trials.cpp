@@ -1,6 +1,8 @@
 #include "app/network_trials.hpp"
 
 #include "app/terminal.hpp"
+#include "base/network_format.hpp"
+#include "base/sha256.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
@@ -14,6 +16,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -48,17 +51,20 @@ class TrialsLine {
 
 /// Whether the digest of `file` tells everything that was tried: Python code, as network or as engine, may load more.
 bool is_told_by_digest(const fs::path& file, EngineKind engine) {
-    return file.extension() != ".py" && engine != EngineKind::python;
+    return network_format(file) != NetworkFormat::python && engine != EngineKind::python;
 }
 
-/// What an earlier run found by trying this file in this engine.
+/// What an earlier run found by trying this file in this version of the engine.
 class KnownTrials {
   public:
     KnownTrials(const fs::path& cache, const fs::path& file, EngineKind engine) {
         constexpr int kMethod = 1;  // to be raised when the trials change
+        constexpr size_t kDigits = 16;
         if (cache.empty() || !is_told_by_digest(file, engine)) return;
         cache_ = UserCache(cache / "networks");
-        question_ = fmt::format("{}-{}-{}", engine::digest_of_network(file), name_of(engine), kMethod);
+        const std::string versions = engine::versions_of(engine);
+        question_ = fmt::format("{}-{}-{}-{}", engine::digest_of_network(file), name_of(engine),
+                                sha256_of(std::as_bytes(std::span(versions))).substr(0, kDigits), kMethod);
     }
 
     [[nodiscard]] std::optional<network::FoundCard> find() const {

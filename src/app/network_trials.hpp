@@ -16,8 +16,8 @@ struct NetworkTrials {
     std::string text;  // "found by trying 31 windows in onnxruntime"
 };
 
-/// Tries the network in `file` with the engine of `options`, unless an earlier run kept in `cache` what it found;
-/// an empty path: nothing is kept. Throws UsageError that names the file.
+/// Tries the network in `file` with the engine of `options`, unless an earlier run kept in `cache` what it found with
+/// the same versions; an empty path: nothing is kept. Throws UsageError that names the file.
 [[nodiscard]] NetworkTrials try_network(const std::filesystem::path& file, const engine::EngineOptions& options,
                                         const std::filesystem::path& cache);
 

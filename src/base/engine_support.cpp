@@ -1,5 +1,6 @@
 #include "base/engine_support.hpp"
 
+#include "base/network_format.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
@@ -57,8 +58,10 @@ std::string joined(std::span<const Precision> precisions, const std::string& sep
 
 std::span<const EngineKind> engines_of_file(const std::string& file, Layers layers) {
     if (layers == Layers::known) return kForLayers;
-    if (file.ends_with(".onnx")) return kForOnnx;
-    return file.ends_with(".pt") || file.ends_with(".pt2") ? std::span<const EngineKind>(kForTorch) : kForPython;
+    const auto format = network_format(file);
+    if (format == NetworkFormat::onnx) return kForOnnx;
+    if (format == NetworkFormat::torchscript || format == NetworkFormat::torch_package) return kForTorch;
+    return kForPython;
 }
 
 bool runs_file(EngineKind engine, const std::string& file, Layers layers) {

@@ -1,5 +1,6 @@
 #include "config/text.hpp"
 
+#include "base/network_format.hpp"
 #include "base/text.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -64,9 +65,7 @@ std::string number_text(Number value) {
 }  // namespace
 
 bool names_network_file(std::string_view text) {
-    constexpr std::array<std::string_view, 7> kEndings{".onnx", ".pt", ".pt2", ".py", ".pth", ".ckpt", ".safetensors"};
-    return text.find('/') != std::string_view::npos ||
-           std::ranges::any_of(kEndings, [&](std::string_view ending) { return text.ends_with(ending); });
+    return text.find('/') != std::string_view::npos || network_format(text);
 }
 
 bool is_seed(std::string_view text) { return text.starts_with(kSeedPrefix); }
@@ -124,9 +123,7 @@ void parse_setting(std::string_view text, HaloSetting& value) {
 void parse_setting(std::string_view text, NetworkSetting& value) {
     const auto known = find_enum<network::NetworkKind>(text);
     if (!known && !names_network_file(text))
-        throw UsageError(
-            fmt::format("'{}' is none of: {} (.onnx, .pt, .pt2, .py, or weights: .pth, .ckpt, .safetensors)", text,
-                        value_shape(value)));
+        throw UsageError(fmt::format("'{}' is none of: {} ({})", text, value_shape(value), network_endings_text()));
     value = NetworkSetting(names_network_file(text) ? network::kCustomKind : *known);
     if (value.kind == network::kCustomKind) value.file = text;
 }

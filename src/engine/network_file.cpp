@@ -1,5 +1,6 @@
 #include "engine/network_file.hpp"
 
+#include "base/network_format.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "engine/onnx/onnx_model.hpp"
@@ -49,20 +50,11 @@ network::NetworkCard card_in(const std::filesystem::path& file) {
 
 }  // namespace
 
-bool is_code(const std::filesystem::path& file) {
-    const std::string ending = file.extension().string();
-    return ending == ".pt" || ending == ".pt2" || ending == ".py";
-}
-
-bool is_weights_alone(const std::filesystem::path& file) {
-    const std::string ending = file.extension().string();
-    return ending == ".pth" || ending == ".ckpt" || ending == ".safetensors";
-}
-
 std::optional<network::NetworkKind> known_network(const std::filesystem::path& file) {
-    if (is_weights_alone(file)) return network_in_file(file);
-    if (file.extension() == ".pt2" || file.extension() == ".py") return std::nullopt;
-    if (!is_code(file)) (void)read_onnx_file(file);
+    const auto format = network_format(file);
+    if (format == NetworkFormat::weights) return network_in_file(file);
+    if (format == NetworkFormat::torch_package || format == NetworkFormat::python) return std::nullopt;
+    if (format == NetworkFormat::onnx) (void)read_onnx_file(file);
     try {
         return network_in_file(file);
     } catch (const UsageError&) {  // another network, or one that `candidates_in_onnx` refuses
@@ -71,7 +63,7 @@ std::optional<network::NetworkKind> known_network(const std::filesystem::path& f
 }
 
 std::optional<EngineKind> sole_engine_of(const std::filesystem::path& file) {
-    if (file.extension() != ".pt2" || is_compiled_package(file)) return std::nullopt;
+    if (network_format(file) != NetworkFormat::torch_package || is_compiled_package(file)) return std::nullopt;
     return EngineKind::pytorch;
 }
 
@@ -85,7 +77,7 @@ LayersInFile layers_in(const std::filesystem::path& file) {
 }
 
 std::vector<std::filesystem::path> files_of_network(const std::filesystem::path& file) {
-    if (lower_case(file.extension().string()) != ".onnx") return {file};
+    if (network_format(file) != NetworkFormat::onnx) return {file};
     return files_of(load_onnx(file), file);
 }
 

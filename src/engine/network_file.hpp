@@ -15,12 +15,6 @@
 
 namespace pb::engine {
 
-/// Whether the file is code, by its name: TorchScript (.pt), a package of PyTorch (.pt2) or Python (.py).
-[[nodiscard]] bool is_code(const std::filesystem::path& file);
-
-/// Whether the file is weights without a network, by its name: .pth, .ckpt or .safetensors.
-[[nodiscard]] bool is_weights_alone(const std::filesystem::path& file);
-
 /// Whether the package of PyTorch in `file` (.pt2) is compiled by AOTInductor: LibTorch runs it. Another one is of
 /// torch.export, for Python alone. Throws UsageError for a file that is no archive. Runs nothing.
 [[nodiscard]] bool is_compiled_package(const std::filesystem::path& file);
@@ -62,6 +56,9 @@ struct LayersInFile {
 
 /// Whether an engine in a process of its own has its environment; others are always there.
 [[nodiscard]] bool is_installed(EngineKind engine);
+
+/// The versions of what computes in `engine`, as text for people. Throws Error where the engine is not installed.
+[[nodiscard]] std::string versions_of(EngineKind engine);
 
 /// Called before each window that is tried, with its extents.
 using TrialListener = std::function<void(Extent window)>;

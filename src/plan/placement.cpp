@@ -1,5 +1,6 @@
 // Whether a point can run on this launch, and on which devices.
 #include "base/engine_support.hpp"
+#include "base/network_format.hpp"
 #include "base/text.hpp"
 #include "config/text.hpp"
 #include "network/native_layout.hpp"
@@ -61,7 +62,7 @@ void check_file(const config::PointSettings& settings) {
                                   config::format_setting(settings.engine),
                                   obstacle.empty() ? "" : fmt::format(" ({})", obstacle),
                                   engines_of_file_text(file, layers)));
-    if (file.ends_with(".onnx")) return;
+    if (!is_code(file)) return;
     if (settings.dtype != Precision::fp32)
         throw UsageError(fmt::format("dtype = {}: {} is code, which computes as it is written; choose dtype: fp32",
                                      name_of(settings.dtype), file));

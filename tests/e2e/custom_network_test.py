@@ -542,6 +542,15 @@ class CustomNetworkTest(program.ProgramTest):
         point = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[1])
         self.assertEqual((point['point']['network'], point['point']['engine']), ('dncnn', 'torch'))
 
+    def engines_of_another_version(self):
+        """A folder of engines that says that ONNX Runtime was updated."""
+        python = self.folder / 'engines' / 'onnxruntime' / 'bin' / 'python'
+        python.parent.mkdir(parents=True)
+        python.write_text('#!/bin/sh\ncase "$*" in *--versions) echo onnxruntime 99.0; exit;; esac\n'
+                          f'exec {ENGINES / "onnxruntime" / "bin" / "python"} "$@"\n')
+        python.chmod(0o755)
+        return python.parents[2]
+
     def test_what_was_found_by_trying_is_kept(self):
         image = self.write('in.png', program.png(70, 50))
         cache = self.folder / 'cache'
@@ -558,6 +567,9 @@ class CustomNetworkTest(program.ProgramTest):
         self.assertEqual((self.folder / 'first.png').read_bytes(), (self.folder / 'second.png').read_bytes())
         self.assertFalse(denoise('dilated', 'third.png', '--no-cache'))
         self.assertFalse(denoise('shifted', 'other.png'), 'of another file')
+        environment['PATCHBENCH_ENGINES'] = str(self.engines_of_another_version())
+        self.assertFalse(denoise('dilated', 'updated.png'), 'of another version')
+        self.assertTrue(denoise('dilated', 'again.png'))
         for kept in (cache / 'networks').iterdir():
             kept.write_text('47\tchannels 3, alignment 5, halo 7\n')
         self.assertFalse(denoise('dilated', 'fourth.png'), 'no card')

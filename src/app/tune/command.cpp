@@ -7,6 +7,7 @@
 #include "app/terminal.hpp"
 #include "app/tune/tune.hpp"
 #include "base/atomic_file.hpp"
+#include "base/network_format.hpp"
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "base/user_paths.hpp"
@@ -155,7 +156,7 @@ ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const std::
 /// Refuses a network whose layers are not known: its candidates cannot be predicted. Collective.
 void settle_network(config::PointSettings& settings, const comm::Communicator& world) {
     const config::NetworkSetting& network = settings.network;
-    if (!network.is_custom() || !engine::is_code(network.file)) settle_networks({&settings}, false, world);
+    if (!network.is_custom() || !is_code(network.file)) settle_networks({&settings}, false, world);
     if (network.has_layers()) return;
     const std::string obstacle = network.obstacle.empty() ? "" : fmt::format(" ({})", network.obstacle);
     throw run::AgreedError(

@@ -1,5 +1,6 @@
 #include "engine/torch/code.hpp"
 
+#include "base/network_format.hpp"
 #include "base/text.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -152,7 +153,7 @@ class Script final : public Code {
 }  // namespace
 
 std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement) {
-    if (weights.source.ends_with(".pt2")) return make_package(weights, placement);
+    if (network_format(weights.source) == NetworkFormat::torch_package) return make_package(weights, placement);
     return std::make_unique<Script>(weights, placement);
 }
 

@@ -32,15 +32,6 @@ std::string users_python() {
 
 constexpr double kStartPatienceS = 30;
 
-std::string versions_of(EngineKind engine) {
-    std::vector<std::string> command = worker_command(engine, "");
-    command.emplace_back("--versions");
-    ChildProcess process(command, {});
-    const std::string end = process.how_it_ended(kStartPatienceS);
-    const std::string words = process.last_words();
-    return end == "ended with exit code 0" ? words : std::string(name_of(engine)) + " (does not start: " + words + ")";
-}
-
 }  // namespace
 
 fs::path environments_folder() {
@@ -64,6 +55,15 @@ std::vector<std::string> worker_command(EngineKind engine, const std::string& fi
                         "PATCHBENCH_ENGINES",
                         name, python.string()));
     return {python.string(), "-IB", script, name};
+}
+
+std::string versions_of(EngineKind engine) {
+    std::vector<std::string> command = worker_command(engine, "");
+    command.emplace_back("--versions");
+    ChildProcess process(command, {});
+    const std::string end = process.how_it_ended(kStartPatienceS);
+    const std::string words = process.last_words();
+    return end == "ended with exit code 0" ? words : std::string(name_of(engine)) + " (does not start: " + words + ")";
 }
 
 std::string installed_engines_text() {

@@ -16,9 +16,12 @@ namespace pb::engine::worker_engine {
 /// Folder with an environment for each engine: $PATCHBENCH_ENGINES, or `.engines` beside the folder `engines`.
 [[nodiscard]] std::filesystem::path environments_folder();
 
+/// "onnxruntime 1.32.0, Python 3.11.7", in about 0.1 s, without importing the framework; or that it does not start, and
+/// why. Throws as worker_command.
+[[nodiscard]] std::string versions_of(EngineKind engine);
+
 /// What `check` says: "engines in a process of their own: onnxruntime 1.32.0, Python 3.11.7; not installed: jax
-/// (launch/engines.sh)". Asks each installed environment for its versions, about 0.1 s each, without importing a
-/// framework.
+/// (launch/engines.sh)". Asks each installed environment for its versions.
 [[nodiscard]] std::string installed_engines_text();
 
 }  // namespace pb::engine::worker_engine

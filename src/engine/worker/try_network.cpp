@@ -1,10 +1,14 @@
 // Runs windows of any extent through a network whose card is not known yet.
+#include "base/network_format.hpp"
+#include "base/text.hpp"
 #include "device/host_memory.hpp"
 #include "engine/network_file.hpp"
 #include "engine/worker/engine_places.hpp"
 #include "engine/worker/worker.hpp"
 
 #include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
 
 #include <memory>
 
@@ -100,6 +104,14 @@ bool is_installed(EngineKind engine) {
     } catch (const Error&) {
         return false;
     }
+}
+
+std::string versions_of(EngineKind engine) {
+    if (has_own_process(engine)) return worker_engine::versions_of(engine);
+    std::string versions;
+    for (const device::LibraryVersion& each : engine_versions())
+        add_item(versions, fmt::format("{} {}", each.library, each.loaded));
+    return versions;
 }
 
 network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options,
