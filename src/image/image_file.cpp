@@ -213,8 +213,12 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file) {
     target.commit();
 }
 
-void check_can_save(const ImageInfo& info, const std::filesystem::path& file) {
+void check_can_hold(const ImageInfo& info, const std::filesystem::path& file) {
     check_format(info, format_of(file), file);
+}
+
+void check_can_save(const ImageInfo& info, const std::filesystem::path& file) {
+    check_can_hold(info, file);
     check_can_create(file);
 }
 

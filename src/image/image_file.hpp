@@ -103,8 +103,11 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file);
 /// Whether the extension is that of a format which names itself: not that of raw samples.
 [[nodiscard]] bool is_image_name(const std::filesystem::path& file);
 
-/// Checks before the work begins that an image can be saved. Throws UsageError when `save_image` would refuse `info`
-/// under this name, and when the folder does not exist or cannot be written.
+/// Throws UsageError when `save_image` would refuse `info` under this name, whatever the folder is.
+void check_can_hold(const ImageInfo& info, const std::filesystem::path& file);
+
+/// Checks before the work begins that an image can be saved. Throws as check_can_hold, and when the folder does not
+/// exist or cannot be written.
 void check_can_save(const ImageInfo& info, const std::filesystem::path& file);
 
 }  // namespace pb::image

@@ -29,6 +29,10 @@ const std::filesystem::path& checked(const ImageFile& original, const std::files
 
 void check_can_save_stack(const ImageInfo& info, const std::filesystem::path& file) {
     check_can_save(info, file);
+    check_can_hold_pages(file);
+}
+
+void check_can_hold_pages(const std::filesystem::path& file) {
     if (!is_tiff(file))
         throw UsageError("cannot write " + file.string() +
                          ": it would hold one image, and a stack has several pages; use .tif, or choose one page: "

@@ -18,6 +18,9 @@ class TiffHandle;
 /// Throws UsageError when a stack of images like `info` cannot be written under this name: it is for .tif and .tiff.
 void check_can_save_stack(const ImageInfo& info, const std::filesystem::path& file);
 
+/// Throws UsageError unless files of this name hold several pages.
+void check_can_hold_pages(const std::filesystem::path& file);
+
 class StackFile {
   public:
     /// Makes an empty stack for as many pages as `original` has (open_stack), in its byte order. `chosen` replaces the

@@ -174,6 +174,17 @@ class Stacks(ReadersTest):
         for pages in ('2,1', '2,2', '1-', '', '-1', '3-2', '1,,2'):
             self.assertIn('--pages', self.refusal(self.file, self.out, f'--pages={pages}'))
 
+    def test_a_dry_run_counts_its_pages(self):
+        tifffile.imwrite(self.file, scene(5, 70, 60), photometric='minisblack', metadata={'axes': 'ZYX'})
+        tflop = []
+        for pages in ('all', '3', '0,4'):
+            said = denoise(self.file, self.out, '--pages', pages, '--dry-run', *GRAY)
+            self.assertEqual('of 5 pages, each as the first one' in said, pages == 'all', said)
+            tflop.append(float(re.search(r'predicted: ([\d.e-]+) TFLOP', said)[1]))
+        numpy.testing.assert_allclose(tflop, [5 * tflop[1], tflop[1], 2 * tflop[1]], rtol=1e-3)
+        self.assertFalse(self.out.exists())
+        self.assertIn('a stack has several pages', self.refusal(self.file, self.folder / 'out.png', '--dry-run'))
+
     def test_chosen_pages_of_imagej_keep_their_unit(self):
         planes = scene(5, 70, 60)
         tifffile.imwrite(self.file, planes, imagej=True, resolution=(5, 5), metadata={'axes': 'ZYX', 'unit': 'um', 'spacing': 0.5})

@@ -39,6 +39,7 @@ struct DenoiseArguments {
     bool trusts_model = false;
     bool share_devices = false;
     bool no_clobber = false;
+    bool dry_run = false;  // says what would be done, and writes nothing
     bool no_cache = false;
     bool recursive = false;
     OutputFormat format = OutputFormat::same;

@@ -79,7 +79,7 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
     const std::string line = plan::sharing_line(launch.sharing, world.size());
     if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
     if (world.size() == 1 || launch.sharing.apart.empty()) return launch;
-    require_shared_folder(world, jobs.front().output);
+    if (!arguments.dry_run) require_shared_folder(world, jobs.front().output);
     if (const auto obstacle = comm::shared_counter_obstacle(world)) throw run::AgreedError(*obstacle, ExitCode::usage);
     return launch;
 }
@@ -181,6 +181,7 @@ std::vector<std::string> option_lines(const DenoiseArguments& arguments) {
             line("--network given", arguments.names_network),
             line("--clean given", !arguments.clean.empty()),
             line("--no-clobber", arguments.no_clobber),
+            line("--dry-run", arguments.dry_run),
             line("--recursive", arguments.recursive),
             line("--share-devices", arguments.share_devices),
             line("--trust-model", arguments.trusts_model),
@@ -199,6 +200,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     });
     run::require_same_settings(world, {}, {settings}, option_lines(arguments));
     DenoiseJobs found = list_jobs(world, paths_from(arguments));
+    if (!arguments.dry_run) make_folders(world, found);
     const size_t num_named = found.jobs.size();
     const std::string kept = arguments.no_clobber ? remove_done(found.jobs) : "";
     if (world.is_root()) print_folded(stdout, kept);
@@ -217,8 +219,9 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     DenoiseProgress progress(world.is_root());
     ImageResults results;
     for (const bool apart : {false, true}) denoise_images(launch, apart, progress, results);
-    return conclude(world, results, {found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over},
-                    progress);
+    const ImageCounts counts{found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over};
+    return arguments.dry_run ? conclude_dry_run(world, results, counts, progress)
+                             : conclude(world, results, counts, progress);
 }
 
 }  // namespace

@@ -29,6 +29,29 @@ std::string samples_text(const plan::Point& point) {
     return sigma_text(point.sigma, range ? &*range : nullptr) + ", ";
 }
 
+/// What a line says of an image and how it goes through the network.
+std::string head_of(const DenoiseJob& job, const plan::Point& point) {
+    const Precision dtype = point.settings.dtype;
+    const std::string batch = point.batch ? std::to_string(*point.batch) : config::format_setting(point.settings.batch);
+    return fmt::format("{} -> {}: {}x{} px (height x width), {}, {}, engine {}{}, {}halo {}, batch {}, {}",
+                       input_text(job, point), without_controls(job.output.string()), point.source.extent.h,
+                       point.source.extent.w, counted(point.source.channels, "channel"), point.settings.network.name(),
+                       config::format_setting(point.settings.engine),
+                       dtype == Precision::fp32 ? "" : fmt::format(" in {}", name_of(dtype)), samples_text(point),
+                       plan::halo_text(point), batch, counted(point.num_ranks, "rank"));
+}
+
+/// "; note: .." for each: those of the line, of the point, and `more`.
+std::string notes_text(const plan::Point& point, const LineNotes& notes, const std::vector<std::string>& more) {
+    std::vector<std::string> all = notes.texts;
+    all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note});
+    all.insert(all.end(), more.begin(), more.end());
+    std::string text;
+    for (const std::string& note : all)
+        if (!note.empty()) text += "; note: " + note;
+    return text;
+}
+
 /// Errors of several ranks are several lines.
 std::string in_one_line(std::string reason) {
     for (size_t end = 0; (end = reason.find('\n', end)) != std::string::npos;) reason.replace(end, 1, "; ");
@@ -110,25 +133,19 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
                            without_controls(job.output.string()));
-    const Precision dtype = point.settings.dtype;
-    std::string line = fmt::format(
-        "{} -> {}: {}x{} px (height x width), {}, {}, engine {}{}, {}halo {}, batch {}, {}: {:.2f} s, {:.3g} Mpx/s",
-        input_text(job, point), without_controls(job.output.string()), point.source.extent.h, point.source.extent.w,
-        counted(point.source.channels, "channel"), point.settings.network.name(),
-        config::format_setting(point.settings.engine),
-        dtype == Precision::fp32 ? "" : fmt::format(" in {}", name_of(dtype)), samples_text(point),
-        plan::halo_text(point), *point.batch, counted(point.num_ranks, "rank"), summary.pipeline_s.value_or(0),
-        summary.useful_mpx_per_s.value_or(0));
+    std::string line = head_of(job, point) + fmt::format(": {:.2f} s, {:.3g} Mpx/s", summary.pipeline_s.value_or(0),
+                                                         summary.useful_mpx_per_s.value_or(0));
     if (trace.quality && !notes.is_beyond)
         line +=
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
-    std::vector<std::string> all = notes.texts;
-    all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note, seam_note(trace),
-                           quality_note(trace, notes.is_beyond)});
-    for (const std::string& note : all)
-        if (!note.empty()) line += "; note: " + note;
+    line += notes_text(point, notes, {seam_note(trace), quality_note(trace, notes.is_beyond)});
     if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
     return line;
+}
+
+std::string planned_line(const DenoiseJob& job, const plan::Point& point, const PlannedNeeds& needs,
+                         const LineNotes& notes) {
+    return head_of(job, point) + "; " + needs.text() + notes_text(point, notes, {});
 }
 
 std::string seam_note(const record::PointTrace& trace) {

@@ -2,6 +2,7 @@
 // about them.
 #pragma once
 
+#include "app/denoise/dry_run.hpp"
 #include "app/denoise/inputs.hpp"
 #include "measure/summary.hpp"
 
@@ -33,6 +34,7 @@ struct ImagePasses {
     std::string network_sha256;  // of the tensors of a network that is code (record::PointTrace)
     int64_t images_in_pass = 1;  // largest number of images, or pages, whose windows shared batches
     measure::Summary worst;      // by what it means for the image
+    PlannedNeeds planned;        // with --dry-run, which makes no pass
 
     /// Returns the summary of the pass.
     measure::Summary add(const record::PointTrace& trace, int64_t together = 1);
@@ -48,6 +50,10 @@ struct LineNotes {
 /// there is no output. The notes follow, then those of the point, on visible seams and on the clean image.
 [[nodiscard]] std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
                                        const measure::Summary& summary, const LineNotes& notes);
+
+/// Returns the same for --dry-run, without figures and the notes that need them. `needs`: of all passes over the image.
+[[nodiscard]] std::string planned_line(const DenoiseJob& job, const plan::Point& point, const PlannedNeeds& needs,
+                                       const LineNotes& notes);
 
 /// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
 [[nodiscard]] std::string seam_note(const record::PointTrace& trace);

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "config/text.hpp"
+#include "image/stack_file.hpp"
 #include "plan/plan.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/image_source.hpp"
@@ -52,6 +53,7 @@ Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseP
     : settings_(settings_from(arguments)),
       compression_(arguments.compression),
       bands_(arguments.bands),
+      dry_run_(arguments.dry_run),
       pages_(parse_pages(arguments.pages)),
       sigma_(sigma_from(arguments)),
       group_(group),
@@ -83,6 +85,7 @@ void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
         std::vector<std::filesystem::path> inputs{job.input};
         if (files.clean) inputs.push_back(job.clean);
         run::require_same_files(group_.ranks, describe(*files.image, settings_.image.path), inputs);
+        if (dry_run_) return say_plan(image, files, groups);
         if (files.image->num_pages() > 1) return run_stack(image, files, groups);
         if (!groups.empty()) return run_bands(image, files, groups);
         run_image(image, files);
@@ -112,12 +115,34 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                           const RangeFit& fit) {
     if (trace.output_file.empty()) return denoise_line(job, trace, summary, {});  // it has no notes
-    std::string sigma = sigma_note(trace.point);
-    if (!sigma.empty() && !trace.point.uses_sigma && finds_sigma())
-        sigma += fmt::format(" (the image's noise is about {:.3g})", trace.point.sigma);
-    return denoise_line(
-        job, trace, summary,
-        {{fit.note(), sigma, halo_said_.note(plan::halo_text(trace.point), trace.point.halo_note)}, fit.is_beyond()});
+    return denoise_line(job, trace, summary, notes_on(trace.point, fit));
+}
+
+LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) {
+    std::string sigma = sigma_note(point);
+    if (!sigma.empty() && !point.uses_sigma && finds_sigma())
+        sigma += fmt::format(" (the image's noise is about {:.3g})", point.sigma);
+    return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), point.halo_note)}, fit.is_beyond()};
+}
+
+/// With --dry-run: plans the passes and reports what they need. Of a stack it plans the first page.
+void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups) {
+    const int64_t num_pages = files.image->num_pages();
+    run::together(group_.ranks, [&] {
+        if (num_pages > 1) image::check_can_hold_pages(image.job.output);
+    });
+    ImagePasses passes;
+    std::string lines;
+    for (const std::string& bands : groups.empty() ? std::vector<std::string>{""} : groups) {
+        const Pass pass = plan_pass(image.job, files, bands, settings_.image.range);
+        PlannedNeeds needs;
+        needs.add(pass.point, num_pages);
+        std::string line = planned_line(image.job, pass.point, needs, notes_on(pass.point, pass.range));
+        if (num_pages > 1) line += fmt::format("; of {} pages, each as the first one", num_pages);
+        add_item(lines, line, "\n");
+        passes.planned += needs;
+    }
+    report_(image.index, lines, passes);
 }
 
 void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
@@ -175,7 +200,8 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
     run::ImageSource& source = *pass.source;
     double sigma = 0;
     run::together(group_.ranks, [&] {
-        image::check_can_save(files.image->info(), job.output);
+        const auto check = job.has_folder || !dry_run_ ? image::check_can_save : image::check_can_hold;
+        check(files.image->info(), job.output);
         image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
         if (group_.ranks.is_root()) pass.range = fit_range(settings.image, source);
         sigma = find_sigma(settings.image, source, pass.range);

@@ -85,6 +85,7 @@ class Denoise {
     void run_bands(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups);
     void run_stack(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups);
 
+    void say_plan(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups);
     [[nodiscard]] Pass plan_pass(const DenoiseJob& job, const run::OpenFiles& files, const std::string& bands,
                                  const std::string& range);
     [[nodiscard]] std::shared_ptr<run::ImageSource> open_source(const run::OpenFiles& files,
@@ -93,12 +94,14 @@ class Denoise {
                                     const RangeFit& fit) const;
     [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
                                    const measure::Summary& summary, const RangeFit& fit);
+    [[nodiscard]] LineNotes notes_on(const plan::Point& point, const RangeFit& fit);
     [[nodiscard]] std::string sigma_note(const plan::Point& point);
     [[nodiscard]] bool finds_sigma() const { return !sigma_ && settings_.image.noise_sigma == 0; }
 
     config::PointSettings settings_;
     std::optional<image::Compression> compression_;
     std::string bands_;
+    bool dry_run_;
     std::vector<int64_t> pages_;
     std::optional<NoiseLevel> sigma_;
     const Group& group_;

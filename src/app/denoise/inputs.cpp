@@ -31,6 +31,7 @@ void fields(V& v, J& job) {
     v("clean", job.clean);
     v("bytes", job.bytes);
     v("is_done", job.is_done);
+    v("has_folder", job.has_folder);
 }
 
 template <class V, record::Like<DenoiseJobs> J>
@@ -179,11 +180,12 @@ class OutputCheck {
 };
 
 /// What all ranks must take from one of them, as files may change meanwhile.
-void examine(DenoiseJob& job) {
+void examine(DenoiseJob& job, bool into_folder) {
     std::error_code unknown;
     const auto bytes = fs::file_size(job.input, unknown);
     job.bytes = unknown ? 0 : static_cast<int64_t>(bytes);
     job.is_done = fs::exists(job.output, unknown);
+    job.has_folder = !into_folder || fs::exists(job.output.parent_path(), unknown);
 }
 
 /// Decides as cp does: a name that is no folder and does not end in '/' means one file.
@@ -209,12 +211,6 @@ void require_format(const DenoisePaths& paths) {
     throw UsageError(fmt::format(
         "--format {}: is for outputs in a folder, but '{}' is one file: end its name in '/', or leave --format out",
         name_of(paths.format), paths.output.string()));
-}
-
-void make_folders(const DenoiseJobs& all) {
-    std::set<fs::path> folders;
-    for (const DenoiseJob& job : all.jobs)
-        if (all.into_folder && folders.insert(job.output.parent_path()).second) make_folder(job.output.parent_path());
 }
 
 }  // namespace
@@ -250,11 +246,18 @@ DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths
     run::together(world, [&] {
         if (!world.is_root()) return;
         all = list_jobs(paths);
-        std::ranges::for_each(all.jobs, examine);
+        for (DenoiseJob& job : all.jobs) examine(job, all.into_folder);
     });
-    all = run::from_root(world, all);
-    run::together(world, [&] { make_folders(all); });
-    return all;
+    return run::from_root(world, all);
+}
+
+void make_folders(const comm::Communicator& world, const DenoiseJobs& all) {
+    std::set<fs::path> folders;
+    run::together(world, [&] {
+        for (const DenoiseJob& job : all.jobs)
+            if (all.into_folder && folders.insert(job.output.parent_path()).second)
+                make_folder(job.output.parent_path());
+    });
 }
 
 }  // namespace pb::app

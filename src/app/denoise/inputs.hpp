@@ -19,6 +19,7 @@ struct DenoiseJob {
     std::filesystem::path clean{};  // the image without noise; empty: not known
     int64_t bytes = 0;              // of the input; 0 where it cannot be examined
     bool is_done = false;           // the output exists
+    bool has_folder = true;         // the folder of the output exists, or is not made for it
 };
 
 struct DenoiseJobs {
@@ -46,9 +47,12 @@ struct DenoisePaths {
 /// contradicts. Makes no folders.
 [[nodiscard]] DenoiseJobs list_jobs(const DenoisePaths& paths);
 
-/// list_jobs on the root, whose result all ranks get: the order of the jobs, and which are done. Each rank makes the
-/// folders of the outputs. Collective; errors are agreed.
+/// list_jobs on the root, whose result all ranks get: the order of the jobs, and which are done. Collective; errors are
+/// agreed.
 [[nodiscard]] DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths);
+
+/// Each rank makes the folders of the outputs. Collective; errors are agreed.
+void make_folders(const comm::Communicator& world, const DenoiseJobs& all);
 
 /// Removes the jobs that are done. Returns a line about each.
 [[nodiscard]] std::string remove_done(std::vector<DenoiseJob>& jobs);

@@ -32,6 +32,11 @@ void fields(V& v, R& result) {
     v("verification", passes.worst.verification);
     v("repetitions", passes.worst.repetitions);
     v("reasons", passes.worst.reasons);
+    v("planned_passes", passes.planned.passes);
+    v("unknown_passes", passes.planned.unknown);
+    v("bounded_passes", passes.planned.bounded);
+    v("planned_tflop", passes.planned.tflop);
+    v("planned_peak_mib", passes.planned.peak_mib);
 }
 
 namespace {
@@ -39,11 +44,12 @@ namespace {
 bool is_written(const ImageResult& image) { return image.passes.is_written; }
 bool is_interrupted(const ImageResult& image) { return image.passes.is_interrupted; }
 
-/// Returns the results of all ranks, in the order of the ranks, on the root.
+/// Returns the results of all ranks, in the order of the images, on the root.
 ImageResults gather_results(const comm::Communicator& world, const ImageResults& mine) {
     ImageResults all;
     for (const auto& row : world.gather(record::pack(mine)))
         std::ranges::move(record::unpack<ImageResults>(row), std::back_inserter(all));
+    std::ranges::sort(all, {}, &ImageResult::job);
     return all;
 }
 
@@ -98,12 +104,13 @@ std::string checks_line(const ImageResults& all) {
         sum.passes_checked, sum.passes, counted(sum.windows, "window"));
 }
 
-std::string counts_line(const ImageResults& all, const ImageCounts& counts) {
+/// `done`: what happened to those that did not fail.
+std::string counts_line(const ImageResults& all, const ImageCounts& counts, const char* done = "denoised") {
     const auto written = static_cast<size_t>(std::ranges::count_if(all, is_written));
     const auto interrupted = static_cast<size_t>(std::ranges::count_if(all, is_interrupted));
     const size_t named = counts.to_do + counts.kept;
     std::string line =
-        fmt::format("{}: {} denoised, {} failed", counted(named, "image"), written, all.size() - written - interrupted);
+        fmt::format("{}: {} {}, {} failed", counted(named, "image"), written, done, all.size() - written - interrupted);
     if (interrupted > 0) line += fmt::format(", {} interrupted", interrupted);
     if (all.size() < counts.to_do)
         line += fmt::format(", {} not begun (the same command with --no-clobber goes on)", counts.to_do - all.size());
@@ -139,6 +146,28 @@ void print(const ImageResults& all, const ImageCounts& counts) {
 
 }  // namespace
 
+ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
+                          DenoiseProgress& progress) {
+    progress.end();
+    world.sleeping_barrier();
+    ImageResults all = gather_results(world, mine);
+    ExitCode code = ExitCode::ok;
+    if (world.is_root()) {
+        PlannedNeeds needs;
+        for (const ImageResult& each : all) {
+            print_text(stdout, "{}\n", each.lines);
+            needs += each.passes.planned;
+        }
+        fmt::print("\n");
+        if (counts.to_do + counts.kept > 1 || counts.passed_over > 0)
+            print_text(stdout, "{}; in all: {}\n", counts_line(all, counts, "to denoise"), needs.text());
+        fmt::print("dry run: nothing was written\n");
+        if (!std::ranges::all_of(all, is_written)) code = ExitCode::failed;
+        if (is_unfinished(all, counts)) code = ExitCode::partial;
+    }
+    return run::from_root(world, code);
+}
+
 ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
                   DenoiseProgress& progress) {
     progress.end();
@@ -146,7 +175,6 @@ ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, con
     ImageResults all = gather_results(world, mine);
     ExitCode code = ExitCode::ok;
     if (world.is_root()) {
-        std::ranges::sort(all, {}, &ImageResult::job);
         fail_other_networks(all);
         const measure::ImageVerdict images = judge(all, counts);
         print(all, counts);

@@ -39,4 +39,9 @@ struct ImageCounts {
 [[nodiscard]] ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
                                 DenoiseProgress& progress);
 
+/// With --dry-run: prints the lines of all images, the counts if there are several, and what all need. Fails where an
+/// image failed. Collective likewise.
+[[nodiscard]] ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& mine,
+                                        const ImageCounts& counts, DenoiseProgress& progress);
+
 }  // namespace pb::app

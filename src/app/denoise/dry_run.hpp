@@ -1,0 +1,27 @@
+// What `denoise --dry-run` says: the memory and arithmetic that images are predicted to take.
+#pragma once
+
+#include "plan/plan.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace pb::app {
+
+/// Of the passes over images, their pages and groups of bands.
+struct PlannedNeeds {
+    int64_t passes = 0;
+    int64_t unknown = 0;  // passes of networks whose layers are not known
+    int64_t bounded = 0;  // passes whose halo or batch is found by trying: counted with the smallest ones
+    double tflop = 0;     // on all ranks
+    double peak_mib = 0;  // the largest of one rank, in the engine's allocator
+
+    /// Adds so many passes of a point.
+    void add(const plan::Point& point, int64_t times);
+    void operator+=(const PlannedNeeds& other);
+
+    /// "predicted: at least 1.111 TFLOP, peak at least 642 MiB a rank", or that it is not known.
+    [[nodiscard]] std::string text() const;
+};
+
+}  // namespace pb::app

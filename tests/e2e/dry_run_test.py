@@ -1,0 +1,101 @@
+"""patchbench denoise --dry-run: what it says is what a run does, and nothing is written."""
+import re
+import struct
+
+import program
+from program import png, run
+
+FAST = ('--network', 'dncnn', '--halo', '8', '--patch', '32', '--batch', '2', '--device', 'cpu', '--sigma', '0.1')
+
+
+def npy(height, width, channels):
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({height}, {width}, {channels}), }}".ljust(117) + '\n'
+    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + bytes(height * width * channels)
+
+
+def head(line):
+    """What a line says of its image before its figures."""
+    return re.split(r'rank[:;] ', line)[0]
+
+
+class DryRun(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.images = self.folder / 'in'
+        self.images.mkdir()
+        for name, size in (('a.png', (90, 71)), ('b.png', (40, 36)), ('c.png', (120, 64))):
+            (self.images / name).write_bytes(png(*size))
+
+    def dry_run(self, *arguments, code=0, ranks=0):
+        before = sorted(self.folder.rglob('*'))
+        result = run('denoise', *arguments, '--dry-run', ranks=ranks)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        self.assertEqual(sorted(self.folder.rglob('*')), before)
+        return result.stdout
+
+    def test_it_says_of_each_image_what_a_run_does(self):
+        planned = self.dry_run(self.images, self.folder / 'out', *FAST)
+        self.assertTrue(planned.endswith('dry run: nothing was written\n'), planned)
+        self.assertNotIn('RESULT', planned)
+        done = run('denoise', self.images, self.folder / 'out', *FAST).stdout
+        self.assertEqual([head(line) for line in planned.splitlines()[:3]], [head(line) for line in done.splitlines()[:3]])
+        self.assertRegex(planned, r'3 images: 3 to denoise, 0 failed; in all: predicted: ')
+        shared = self.dry_run(self.images, self.folder / 'other', *FAST, ranks=2)
+        arithmetic = re.compile(r'(\w)\.png.* ([\d.]+ TFLOP)')
+        self.assertEqual(arithmetic.findall(shared), arithmetic.findall(planned))
+
+    def test_its_figures_are_those_of_a_plan(self):
+        planned = self.dry_run(self.images, self.folder / 'out', *FAST)
+        figures = []
+        for name in ('a.png', 'b.png', 'c.png'):
+            study = self.write('study.yaml', f'name: s\nimage: {{path: {self.images / name}, noise_sigma: 0.1}}\nnetwork: dncnn\n'
+                               'engine: native\nhalo: 8\npatch: 32\nbatch: 2\ndevice: cpu\n')
+            row = next(line for line in run('plan', study).stdout.splitlines() if line.startswith('0 '))
+            figures.append((float(row.split()[-1]), float(row.split()[-2])))
+        *each, total = [(float(a), float(b)) for a, b in re.findall(r'predicted: ([\d.e-]+) TFLOP, peak (\d+) MiB', planned)]
+        for said, expected in zip(each, figures):
+            self.assertAlmostEqual(said[0], expected[0], delta=1e-3 * expected[0])
+            self.assertAlmostEqual(said[1], expected[1], delta=1)
+        self.assertAlmostEqual(total[0], sum(tflop for tflop, _ in each), delta=1e-3 * total[0])
+        self.assertEqual(total[1], max(mib for _, mib in each))
+
+    def test_groups_of_bands_are_named_and_added(self):
+        (self.images / 'seven.npy').write_bytes(npy(64, 80, 7))
+        text = self.dry_run(self.images / 'seven.npy', self.images / 'b.png', str(self.folder / 'out') + '/', *FAST, '--bands', '3')
+        self.assertEqual(re.findall(r'seven\.npy, bands (\S+) ->', text), ['1-3', '4-6', '5-7'])
+        *each, total = [float(tflop) for tflop in re.findall(r'predicted: ([\d.e-]+) TFLOP', text)]
+        self.assertEqual(len(each), 4)
+        self.assertAlmostEqual(total, sum(each), delta=1e-3 * total)
+
+    def test_what_is_found_by_trying_is_at_least_that_of_the_smallest(self):
+        """Halos and batches are not known; but of an image of one patch it is none."""
+        smallest = self.dry_run(self.images / 'c.png', self.folder / 'out.png', '--network', 'dncnn', '--device', 'cpu',
+                                '--patch', '32', '--halo', '1', '--batch', '1', '--sigma', '0.1')
+        figures = re.search(r'predicted: (\S+ TFLOP), peak (\d+ MiB)', smallest)
+        (self.images / 'large.png').write_bytes(png(512, 400))
+        text = self.dry_run(self.images, self.folder / 'out', '--network', 'dncnn', '--device', 'cpu', '--patch', '32',
+                            '--sigma', '0.1')
+        self.assertRegex(text, rf'c\.png.*halo auto, batch auto, .*predicted: at least {figures[1]}, peak at least {figures[2]}')
+        self.assertRegex(text, r'large\.png.*halo carried, .*predicted: \d')
+        self.assertIn('in all: predicted: at least ', text)
+        single = self.dry_run(self.images / 'c.png', self.folder / 'out.png', '--network', 'dncnn', '--device', 'cpu',
+                              '--sigma', '0.1')
+        whole = self.dry_run(self.images / 'c.png', self.folder / 'out.png', '--network', 'dncnn', '--device', 'cpu',
+                             '--sigma', '0.1', '--halo', 'none', '--batch', '1')
+        self.assertEqual(re.search(r'[\d.]+ TFLOP', single)[0], re.search(r'[\d.]+ TFLOP', whole)[0])
+
+    def test_what_a_run_would_refuse_is_refused(self):
+        (self.images / 'b.png').write_bytes(b'no image')
+        (self.folder / 'out').mkdir()
+        (self.folder / 'out' / 'a.png').write_bytes(b'mine')
+        text = self.dry_run(self.images, self.folder / 'out', *FAST, '--no-clobber', code=1)
+        self.assertIn('b.png: failed: cannot read', text)
+        self.assertIn('a.png: not denoised', text)
+        self.assertIn('3 images: 1 to denoise, 1 failed, 1 there already', text)
+        self.dry_run(self.images / 'b.png', self.folder / 'b.png', *FAST, code=2)
+        self.dry_run(self.images / 'a.png', self.folder / 'none' / 'a.png', *FAST, code=2)
+        self.dry_run(self.images / 'a.png', self.folder / 'a.png', '--weights', self.folder / 'none.pth', code=2)
+
+
+if __name__ == '__main__':
+    program.main()
