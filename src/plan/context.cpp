@@ -107,10 +107,14 @@ std::string short_text(const ContextWay& way) {
                        way.computed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
 }
 
-std::string halo_note_of(const std::vector<ContextWay>& ways, const ContextWay& taken) {
-    std::string text =
-        fmt::format("halo = auto: {}, {}, {:.3g} x the arithmetic", way_text(taken),
-                    taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.computed_per_useful);
+std::string halo_note_of(const ContextWay& taken) {
+    return fmt::format("halo = auto: {}, {}, {:.3g} x the arithmetic", way_text(taken),
+                       taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.computed_per_useful);
+}
+
+/// What the others take, each after "; ".
+std::string others_text(const std::vector<ContextWay>& ways, const ContextWay& taken) {
+    std::string text;
     for (const ContextWay& way : ways)
         if (&way != &taken && !way.has_other_bits) text += "; " + short_text(way);
     return text;
@@ -125,8 +129,8 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
         settle_halo(point, *way.point.halo);
     note_work(point);
     settle_memory(point);
-    point.halo_note = halo_note_of(ways, way);
-    point.notes.push_back(point.halo_note);
+    point.halo_note = halo_note_of(way);
+    point.notes.push_back(point.halo_note + others_text(ways, way));
 }
 
 }  // namespace

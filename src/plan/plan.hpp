@@ -59,7 +59,7 @@ struct Point {
     double most_mib = 0;       // what a rank may take: memory_limit_mib or its part of the free memory; 0: unknown
     bool only_bands = false;   // halo auto: one rank would carry rows, so several take no tiles, whose bits differ
     std::string tiles_note;    // that a memory limit makes the tiles of Winograd's method small
-    std::string halo_note;     // what `halo: auto` took, and why
+    std::string halo_note;     // what `halo: auto` took; `notes` say what else it weighed
     std::string edge_note;     // that the image is extended for a network that may pad by itself
     std::string channel_note;  // that a channel is kept which the file does not call alpha
     std::string weights_note;  // note for the user about what is not read of the weights' file

@@ -115,14 +115,15 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                           const RangeFit& fit) {
     if (trace.output_file.empty()) return denoise_line(job, trace, summary, {});  // it has no notes
-    return denoise_line(job, trace, summary, notes_on(trace.point, fit));
+    return denoise_line(job, trace, summary, notes_on(job, trace.point, fit));
 }
 
-LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) {
+LineNotes Denoise::notes_on(const DenoiseJob& job, const plan::Point& point, const RangeFit& fit) {
     std::string sigma = sigma_note(point);
     if (!sigma.empty() && !point.uses_sigma && finds_sigma())
         sigma += fmt::format(" (the image's noise is about {:.3g})", point.sigma);
-    return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), point.halo_note)}, fit.is_beyond()};
+    return {{fit.note(), sigma, loss_note(job, point), halo_said_.note(plan::halo_text(point), point.halo_note)},
+            fit.is_beyond()};
 }
 
 /// With --dry-run: plans the passes and reports what they need. Of a stack it plans the first page.
@@ -137,7 +138,7 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
         const Pass pass = plan_pass(image.job, files, bands, settings_.image.range);
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);
-        std::string line = planned_line(image.job, pass.point, needs, notes_on(pass.point, pass.range));
+        std::string line = planned_line(image.job, pass.point, needs, notes_on(image.job, pass.point, pass.range));
         if (num_pages > 1) line += fmt::format("; of {} pages, each as the first one", num_pages);
         add_item(lines, line, "\n");
         passes.planned += needs;
@@ -256,6 +257,13 @@ std::string SaidOnce::note(const std::string& subject, const std::string& text) 
 /// none.
 std::string Denoise::sigma_note(const plan::Point& point) {
     return point.uses_sigma || sigma_ ? point.sigma_note : sigma_said_.note(point.sigma_note, point.sigma_note);
+}
+
+/// Of an estimate in samples that were stored with loss.
+std::string Denoise::loss_note(const DenoiseJob& job, const plan::Point& point) {
+    if (!finds_sigma() || !point.uses_sigma || !image::is_lossy(job.input)) return "";
+    return sigma_said_.note(
+        "loss", "a JPEG has lost part of its noise, so that the level found may be too low: try a higher --sigma");
 }
 
 }  // namespace pb::app

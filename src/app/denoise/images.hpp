@@ -94,7 +94,8 @@ class Denoise {
                                     const RangeFit& fit) const;
     [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
                                    const measure::Summary& summary, const RangeFit& fit);
-    [[nodiscard]] LineNotes notes_on(const plan::Point& point, const RangeFit& fit);
+    [[nodiscard]] LineNotes notes_on(const DenoiseJob& job, const plan::Point& point, const RangeFit& fit);
+    [[nodiscard]] std::string loss_note(const DenoiseJob& job, const plan::Point& point);
     [[nodiscard]] std::string sigma_note(const plan::Point& point);
     [[nodiscard]] bool finds_sigma() const { return !sigma_ && settings_.image.noise_sigma == 0; }
 

@@ -10,6 +10,7 @@
 #include "config/load_yaml.hpp"
 #include "engine/engines.hpp"
 #include "engine/network_file.hpp"
+#include "image/image_file.hpp"
 #include "report/results_figures.hpp"
 #include "report/tables/tables.hpp"
 #include "run/agreement.hpp"
@@ -31,6 +32,11 @@
 namespace pb::app {
 
 config::Config load_study(const StudyArguments& arguments) {
+    if (image::is_image_name(arguments.file) && std::filesystem::exists(arguments.file))
+        throw UsageError(
+            fmt::format("{0}: is an image; a study (YAML) is expected. `patchbench denoise {0} OUT --dry-run` "
+                        "says what the image needs, `patchbench tune {0}` finds settings for it",
+                        without_controls(arguments.file)));
     config::Config config = config::load_config(arguments.file, arguments.overrides);
     read_measured_calls(config);
     if (comm::is_first_process())
