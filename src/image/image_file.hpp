@@ -40,6 +40,9 @@ class ImageFile {
     /// True when the cost of reading a rectangle is proportional to its area (.npy, BMP, raw, and TIFF except
     /// compressed blocks beyond 128 MiB). False when reading decodes the whole file.
     [[nodiscard]] virtual bool windowed() const { return true; }
+    /// Whether the format has lost part of the colours, more than of brightness: JPEG and lossy WebP, which mostly keep
+    /// them at half the resolution.
+    [[nodiscard]] virtual bool has_lossy_colours() const { return false; }
     /// Reads the colour channels of `part` into `to`, which has the extent of `part` and the channels and dtype of
     /// info(). Throws Error with the place when the file is damaged or truncated. Throws Error that names row, column
     /// and channel when a float sample is NaN or infinite, unless keep_not_finite() was called.

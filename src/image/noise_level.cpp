@@ -5,6 +5,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -116,6 +117,19 @@ double estimate_noise(const PixelView& image, double step) {
             "the noise cannot be estimated: more than a fifth of the samples are clipped (black or white) "
             "everywhere in the image; say what its standard deviation is");
     return median(levels);
+}
+
+double estimate_noise_in_brightness(const PixelView& image) {
+    constexpr std::array kOfBrightness{0.299F, 0.587F, 0.114F};  // of red, green and blue
+    require(image.dtype == DType::f32 && image.channels == 3, "brightness is that of three channels in f32");
+    Image brightness(image.extent, 1, DType::f32);
+    for (int64_t y = 0; y < image.extent.h; ++y) {
+        const auto* pixel = reinterpret_cast<const float*>(image.row(y));
+        auto* out = reinterpret_cast<float*>(brightness.view().row(y));
+        for (int64_t x = 0; x < image.extent.w; ++x, pixel += 3)
+            out[x] = kOfBrightness[0] * pixel[0] + kOfBrightness[1] * pixel[1] + kOfBrightness[2] * pixel[2];
+    }
+    return estimate_noise(brightness.view()) / std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
 }
 
 }  // namespace pb::image

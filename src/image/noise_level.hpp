@@ -14,4 +14,10 @@ namespace pb::image {
 /// estimate is up to 0.01.
 [[nodiscard]] double estimate_noise(const PixelView& image, double step = 0);
 
+/// The same for red, green and blue that a format stored with lossy colours (ImageFile::has_lossy_colours): from
+/// brightness (0.299 R + 0.587 G + 0.114 B, ITU-R BT.601), which has all of the resolution, over 0.669, which is the
+/// share that independent noise of equal level in the channels has in it. What compression took out of brightness is
+/// missing: little from quality 85 on, half where noise of 0.05 meets quality 75.
+[[nodiscard]] double estimate_noise_in_brightness(const PixelView& image);
+
 }  // namespace pb::image

@@ -4,6 +4,7 @@
 #include "image_support.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -34,6 +35,38 @@ TEST(NoiseLevel, IsFoundInFilesOfEightBitsClipped) {
         to_float(integers.view(), clipped.view());
         EXPECT_NEAR(estimate_noise(clipped.view()), sigma, 0.15 * sigma);
     }
+}
+
+/// What a JPEG of 4:2:0 makes of an image: colours are those of blocks of 2 x 2 pixels, brightness stays.
+void halve_colours(Image& image) {
+    const int64_t width = image.extent().w;
+    auto* samples = image.as<float>();
+    for (int64_t y = 0; y < image.extent().h; y += 2)
+        for (int64_t x = 0; x < width; x += 2) {
+            std::array<float*, 4> block{};
+            std::array<float, 4> brightness{};
+            float mean_of_all = 0;
+            std::array<float, 3> mean{};
+            for (size_t i = 0; i < 4; ++i) {
+                block[i] = samples + 3 * ((y + static_cast<int64_t>(i / 2)) * width + x + static_cast<int64_t>(i % 2));
+                brightness[i] = 0.299F * block[i][0] + 0.587F * block[i][1] + 0.114F * block[i][2];
+                mean_of_all += brightness[i] / 4;
+                for (size_t c = 0; c < 3; ++c) mean[c] += block[i][c] / 4;
+            }
+            for (size_t i = 0; i < 4; ++i)
+                for (size_t c = 0; c < 3; ++c) block[i][c] = mean[c] + brightness[i] - mean_of_all;
+        }
+}
+
+TEST(NoiseLevel, IsFoundInBrightnessWhereColoursLostDetail) {
+    for (const double sigma : {0.05, 0.1, 0.2}) {
+        Image image = noisy_scene(sigma, 6, 3);
+        EXPECT_NEAR(estimate_noise_in_brightness(image.view()), sigma, 0.1 * sigma);
+        halve_colours(image);
+        EXPECT_NEAR(estimate_noise_in_brightness(image.view()), sigma, 0.1 * sigma);
+        EXPECT_NEAR(estimate_noise(image.view()), 0.67 * sigma, 0.07 * sigma) << "two thirds of it";
+    }
+    EXPECT_THROW((void)estimate_noise_in_brightness(noisy_scene(0.1, 6, 1).view()), Error);
 }
 
 TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {

@@ -1,7 +1,10 @@
 """Other programs' readers and writers: what all ranks wrote together is read by tifffile and OpenCV, BigTIFFs that tifffile
 wrote are read by windows, WebP and BMP by both sides.
 """
-from readers import ReadersTest, denoise, main  # first: it makes the packages below known
+import re
+import subprocess
+
+from readers import PROGRAM, ReadersTest, denoise, main  # first: it makes the packages below known
 
 import cv2
 import numpy
@@ -55,6 +58,24 @@ class Readers(ReadersTest):
                 tifffile.imwrite(self.folder / 'in.tif', pixels, bigtiff=True, photometric='rgb', metadata=None, **layout)
                 denoise(self.folder / 'in.tif', self.folder / 'out.npy', '--output', 'file')
                 numpy.testing.assert_array_equal(numpy.load(self.folder / 'out.npy'), expected)
+
+    def test_noise_is_found_where_colours_are_stored_with_loss(self):
+        """By the defaults of most programs: colours at half the resolution, which holds two thirds of the noise."""
+        y, x = numpy.mgrid[:300, :400]
+        clean = 0.5 + 0.25 * numpy.sin(x / 40)[..., None] * numpy.cos(y / 30)[..., None] * numpy.array((1, 0.8, 0.6))
+        pixels = numpy.uint8(numpy.round(255 * (clean + numpy.random.default_rng(1).normal(0, 0.08, clean.shape)).clip(0, 1)))
+        half = [cv2.IMWRITE_JPEG_QUALITY, 95, cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_420]
+        for name, options in (('half.jpg', half), ('lossy.webp', [cv2.IMWRITE_WEBP_QUALITY, 95]), ('all.png', []),
+                              ('all.webp', [cv2.IMWRITE_WEBP_QUALITY, 101])):
+            cv2.imwrite(str(self.folder / name), pixels[:, :, ::-1], options)
+        tifffile.imwrite(self.folder / 'half.tif', pixels, photometric='rgb', compression='jpeg',
+                         compressionargs={'level': 95})
+        (self.folder / 'half.jpg').rename(self.folder / 'named.png')
+        for name in ('named.png', 'lossy.webp', 'half.tif', 'all.png', 'all.webp'):
+            said = subprocess.run([PROGRAM, 'denoise', self.folder / name, self.folder / 'out.tif', '--dry-run'], capture_output=True,
+                                  text=True, timeout=200)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertAlmostEqual(float(re.search(r'sigma (\S+),', said.stdout)[1]), 0.08, delta=0.006, msg=name)
 
     def test_webp_and_bmp_go_both_ways(self):
         pixels = (self.photo >> 8).astype(numpy.uint8)

@@ -123,7 +123,10 @@ double estimate_sigma(const config::ImageSettings& image, run::ImageSource& sour
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())
         throw UsageError(image.path + ": its centre has no data to find the noise in; give --sigma");
-    const double sigma = image::estimate_noise(source.read_noisy(centre).view(), source.sample_step());
+    const image::Image noisy = source.read_noisy(centre);
+    const bool in_brightness = source.file()->has_lossy_colours() && noisy.channels() == 3;
+    const double sigma = in_brightness ? image::estimate_noise_in_brightness(noisy.view())
+                                       : image::estimate_noise(noisy.view(), source.sample_step());
     if (sigma > 1)
         throw UsageError(image.path + fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", sigma));
     return sigma;

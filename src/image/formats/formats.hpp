@@ -68,9 +68,14 @@ class DecodedFile final : public ImageFile {
     /// Decodes the whole file into an image that has alpha as its last channel. It is called at most once.
     using Decode = std::function<void(const RandomAccessFile&, Image&)>;
 
-    DecodedFile(OpenedFile file, const ImageInfo& info, ImageMetadata metadata, Decode decode)
-        : ImageFile(info, std::move(metadata)), file_(std::move(file)), decode_(std::move(decode)) {}
+    DecodedFile(OpenedFile file, const ImageInfo& info, ImageMetadata metadata, Decode decode,
+                bool has_lossy_colours = false)
+        : ImageFile(info, std::move(metadata)),
+          file_(std::move(file)),
+          decode_(std::move(decode)),
+          has_lossy_colours_(has_lossy_colours) {}
     [[nodiscard]] bool windowed() const override { return false; }
+    [[nodiscard]] bool has_lossy_colours() const override { return has_lossy_colours_; }
 
   private:
     void read_channels(const Rect& part, int64_t first, MutablePixelView to) override {
@@ -87,6 +92,7 @@ class DecodedFile final : public ImageFile {
 
     OpenedFile file_;
     Decode decode_;
+    bool has_lossy_colours_;
     Image image_;
 };
 

@@ -100,6 +100,8 @@ class JpegReader {
         return {{codec_.image_height, codec_.image_width}, colours == JCS_GRAYSCALE ? 1 : 3, DType::u8, false};
     }
 
+    [[nodiscard]] bool has_lossy_colours() const { return codec_.jpeg_color_space == JCS_YCbCr; }
+
     [[nodiscard]] ImageMetadata metadata() {
         ImageMetadata metadata;
         bool has_profile = false;
@@ -182,7 +184,8 @@ std::unique_ptr<ImageFile> open_jpeg(OpenedFile file) {
         const std::vector<std::byte> content = opened.read_all();
         JpegReader(opened, content).read_rows(image);
     };
-    return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode);
+    return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode,
+                                         reader.has_lossy_colours());
 }
 
 }  // namespace pb::image

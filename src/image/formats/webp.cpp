@@ -40,12 +40,12 @@ void check_length(const RandomAccessFile& file, const Bytes& bytes) {
 
 /// The size needs no check against the length of the file: the format ends at 16383 pixels a side, and an image of one
 /// colour takes a few bytes whatever its size.
-ImageInfo read_info(const RandomAccessFile& file, const Bytes& bytes) {
+WebPBitstreamFeatures read_features(const RandomAccessFile& file, const Bytes& bytes) {
     WebPBitstreamFeatures features;
     const VP8StatusCode status = WebPGetFeatures(first_of(bytes), bytes.size(), &features);
     if (status != VP8_STATUS_OK) file.refuse_damaged(webp_reason(status));
     if (features.has_animation != 0) file.refuse("it is an animation (more than one page)", "export one frame");
-    return {{features.height, features.width}, 3, DType::u8, features.has_alpha != 0};
+    return features;
 }
 
 /// Chunks of the pixels, and of animations, which are refused.
@@ -123,9 +123,11 @@ void decode(const RandomAccessFile& file, Image& image) {
 std::unique_ptr<ImageFile> open_webp(OpenedFile file) {
     const Bytes bytes = file->read_all();
     check_length(*file, bytes);
-    const ImageInfo info = read_info(*file, bytes);
+    const WebPBitstreamFeatures features = read_features(*file, bytes);
+    const ImageInfo info{{features.height, features.width}, 3, DType::u8, features.has_alpha != 0};
     ImageMetadata metadata = read_chunks(*file, bytes);
-    return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode);
+    constexpr int kLossy = 1;  // of WebPBitstreamFeatures::format
+    return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode, features.format == kLossy);
 }
 
 // WebP without loss. The format has no gray: a gray image is written with three equal channels.

@@ -58,6 +58,7 @@ class TiffFile final : public ImageFile {
   public:
     explicit TiffFile(OpenedFile file, std::optional<std::span<const int64_t>> chosen = std::nullopt);
     [[nodiscard]] bool windowed() const override { return layout_.raw || bytes_of_block(0) <= kCacheBytes; }
+    [[nodiscard]] bool has_lossy_colours() const override { return layout_.has_lossy_colours; }
     [[nodiscard]] int64_t num_pages() const override { return static_cast<int64_t>(pages_.size()); }
     [[nodiscard]] int64_t page_number() const override { return page_.number; }
     void turn_to(int64_t page) override;

@@ -195,6 +195,8 @@ TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file) {
                     "convert it to black-is-zero");
     // The decoder then returns strips and tiles as RGB for any subsampling.
     if (compression == COMPRESSION_JPEG) TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    layout.has_lossy_colours =
+        compression == COMPRESSION_JPEG && short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_YCBCR;
     return layout;
 }
 

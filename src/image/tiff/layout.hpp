@@ -20,7 +20,8 @@ struct TiffLayout {
     bool raw = false;  // uncompressed: any part of a block can be read separately
     bool byte_swapped = false;
     bool white_is_zero = false;
-    std::vector<uint8_t> palette;  // 256 RGB entries, or empty
+    bool has_lossy_colours = false;  // JPEG of brightness and colours
+    std::vector<uint8_t> palette;    // 256 RGB entries, or empty
 
     [[nodiscard]] size_t sample_bytes() const { return size_of(info.dtype); }
     [[nodiscard]] size_t pixel_bytes() const { return sample_bytes() * static_cast<size_t>(planar ? 1 : samples); }
