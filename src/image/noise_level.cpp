@@ -119,8 +119,12 @@ double estimate_noise(const PixelView& image, double step) {
     return median(levels);
 }
 
-double estimate_noise_in_brightness(const PixelView& image) {
-    constexpr std::array kOfBrightness{0.299F, 0.587F, 0.114F};  // of red, green and blue
+namespace {
+
+// Red, green and blue in brightness.
+constexpr std::array kOfBrightness{0.299F, 0.587F, 0.114F};
+
+Image brightness_of(const PixelView& image) {
     require(image.dtype == DType::f32 && image.channels == 3, "brightness is that of three channels in f32");
     Image brightness(image.extent, 1, DType::f32);
     for (int64_t y = 0; y < image.extent.h; ++y) {
@@ -129,7 +133,25 @@ double estimate_noise_in_brightness(const PixelView& image) {
         for (int64_t x = 0; x < image.extent.w; ++x, pixel += 3)
             out[x] = kOfBrightness[0] * pixel[0] + kOfBrightness[1] * pixel[1] + kOfBrightness[2] * pixel[2];
     }
-    return estimate_noise(brightness.view()) / std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
+    return brightness;
+}
+
+NoiseEstimate find_noise_of_channels(const PixelView& image, double step) {
+    NoiseEstimate found;
+    found.finest = found.sigma = estimate_noise(image, step);
+    if (const auto coarse = estimate_smooth_noise(image)) found.sigma = std::max(found.sigma, *coarse);
+    return found;
+}
+
+}  // namespace
+
+NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours) {
+    if (!lossy_colours || image.channels != 3) return find_noise_of_channels(image, step);
+    NoiseEstimate found = find_noise_of_channels(brightness_of(image).view(), 0);
+    const double share = std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
+    found.sigma /= share;
+    found.finest /= share;
+    return found;
 }
 
 }  // namespace pb::image

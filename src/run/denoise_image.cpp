@@ -102,7 +102,7 @@ plan::Point make_point(const FloatImageView& image, const engine::Weights& weigh
     point.relative = weights.shape;
     point.device = options.device.kind;
     point.sigma =
-        options.sigma ? *options.sigma : std::max(network::kSmallestSigma, image::estimate_noise(view_of(image)));
+        options.sigma ? *options.sigma : std::max(network::kSmallestSigma, image::find_noise(view_of(image)).sigma);
     plan::settle_halo(point, options.halo.value_or(point.facts().exact_halo));
     plan::settle_batch(point, options.batch);
     point.multiplies_bf16 = engine::native_multiplies_bf16();

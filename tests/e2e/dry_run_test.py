@@ -84,15 +84,6 @@ class DryRun(program.ProgramTest):
                              '--sigma', '0.1', '--halo', 'none', '--batch', '1')
         self.assertEqual(re.search(r'[\d.]+ TFLOP', single)[0], re.search(r'[\d.]+ TFLOP', whole)[0])
 
-    def test_a_level_found_in_a_jpeg_is_doubted_once(self):
-        for name in ('c.jpg', 'd.jpg'):
-            self.assertEqual(run('denoise', self.images / 'a.png', self.images / name, *FAST).returncode, 0)
-        automatic = [word for word in FAST if word not in ('--sigma', '0.1', '--network', 'dncnn')]
-        text = self.dry_run(self.images, self.folder / 'out', *automatic)
-        self.assertEqual(text.count('a JPEG has lost part of its noise'), 1)
-        self.assertRegex(text, r'c\.jpg ->.*a JPEG has lost')
-        self.assertNotIn('a JPEG', self.dry_run(self.images, self.folder / 'out', *automatic, '--sigma', '0.1'))
-
     def test_an_image_in_place_of_a_study_is_answered_with_it(self):
         for command in ('plan', 'run'):
             self.assert_refused(run(command, self.images / 'a.png'), 2, 'a.png: is an image', f'denoise {self.images / "a.png"} OUT --dry-run')

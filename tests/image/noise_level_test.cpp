@@ -61,12 +61,51 @@ void halve_colours(Image& image) {
 TEST(NoiseLevel, IsFoundInBrightnessWhereColoursLostDetail) {
     for (const double sigma : {0.05, 0.1, 0.2}) {
         Image image = noisy_scene(sigma, 6, 3);
-        EXPECT_NEAR(estimate_noise_in_brightness(image.view()), sigma, 0.1 * sigma);
+        EXPECT_NEAR(find_noise(image.view(), 0, true).sigma, sigma, 0.1 * sigma);
         halve_colours(image);
-        EXPECT_NEAR(estimate_noise_in_brightness(image.view()), sigma, 0.1 * sigma);
+        EXPECT_NEAR(find_noise(image.view(), 0, true).sigma, sigma, 0.1 * sigma);
         EXPECT_NEAR(estimate_noise(image.view()), 0.67 * sigma, 0.07 * sigma) << "two thirds of it";
     }
-    EXPECT_THROW((void)estimate_noise_in_brightness(noisy_scene(0.1, 6, 1).view()), Error);
+    EXPECT_EQ(find_noise(noisy_scene(0.1, 6, 1).view(), 0, true).sigma, estimate_noise(noisy_scene(0.1, 6, 1).view()));
+}
+
+/// Twice as large, with the means of neighbours between them. White noise keeps a quarter of its level in the finest
+/// detail, and 0.87 of it at half the resolution.
+Image enlarged(const Image& image) {
+    const auto [height, width] = image.extent();
+    Image large({2 * height, 2 * width}, 1, DType::f32);
+    const auto at = [&](int64_t y, int64_t x) {
+        return image.as<const float>()[std::min(y, height - 1) * width + std::min(x, width - 1)];
+    };
+    for (int64_t y = 0; y < 2 * height; ++y)
+        for (int64_t x = 0; x < 2 * width; ++x) {
+            const int64_t top = y / 2, left = x / 2, bottom = (y + 1) / 2, right = (x + 1) / 2;
+            large.as<float>()[y * 2 * width + x] =
+                (at(top, left) + at(top, right) + at(bottom, left) + at(bottom, right)) / 4;
+        }
+    return large;
+}
+
+TEST(NoiseLevel, ThatIsSmoothIsFoundAtHalfTheResolution) {
+    for (const double sigma : {0.1, 0.2}) {
+        const Image large = enlarged(noisy_scene(sigma, 7, 1));
+        const NoiseEstimate found = find_noise(large.view());
+        EXPECT_EQ(found.finest, estimate_noise(large.view()));
+        EXPECT_NEAR(found.finest, 0.25 * sigma, 0.05 * sigma);
+        EXPECT_NEAR(found.sigma, 0.87 * sigma, 0.09 * sigma);
+        EXPECT_EQ(found.sigma, estimate_smooth_noise(large.view()));
+    }
+}
+
+TEST(NoiseLevel, OfWhiteNoiseAndOfStructuresIsThatOfTheFinestDetail) {
+    for (const double sigma : {0.0, 0.01, 0.05, 0.2}) {
+        const Image white = noisy_scene(sigma, 8, 3);
+        EXPECT_EQ(estimate_smooth_noise(white.view()), std::nullopt) << sigma;
+        EXPECT_EQ(find_noise(white.view()).sigma, estimate_noise(white.view())) << sigma;
+    }
+    EXPECT_EQ(estimate_smooth_noise(enlarged(noisy_scene(0, 8, 1)).view()), std::nullopt);
+    EXPECT_EQ(estimate_smooth_noise(enlarged(noisy_scene(0.1, 8, 1)).view().part({0, 0, {95, 95}})), std::nullopt)
+        << "too few regions";
 }
 
 TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {

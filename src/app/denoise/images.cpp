@@ -115,15 +115,14 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                           const RangeFit& fit) {
     if (trace.output_file.empty()) return denoise_line(job, trace, summary, {});  // it has no notes
-    return denoise_line(job, trace, summary, notes_on(job, trace.point, fit));
+    return denoise_line(job, trace, summary, notes_on(trace.point, fit));
 }
 
-LineNotes Denoise::notes_on(const DenoiseJob& job, const plan::Point& point, const RangeFit& fit) {
+LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) {
     std::string sigma = sigma_note(point);
     if (!sigma.empty() && !point.uses_sigma && finds_sigma())
         sigma += fmt::format(" (the image's noise is about {:.3g})", point.sigma);
-    return {{fit.note(), sigma, loss_note(job, point), halo_said_.note(plan::halo_text(point), point.halo_note)},
-            fit.is_beyond()};
+    return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), point.halo_note)}, fit.is_beyond()};
 }
 
 /// With --dry-run: plans the passes and reports what they need. Of a stack it plans the first page.
@@ -138,7 +137,7 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
         const Pass pass = plan_pass(image.job, files, bands, settings_.image.range);
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);
-        std::string line = planned_line(image.job, pass.point, needs, notes_on(image.job, pass.point, pass.range));
+        std::string line = planned_line(image.job, pass.point, needs, notes_on(pass.point, pass.range));
         if (num_pages > 1) line += fmt::format("; of {} pages, each as the first one", num_pages);
         add_item(lines, line, "\n");
         passes.planned += needs;
@@ -199,15 +198,15 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
     settings.image.range = range;
     Pass pass{.source = open_source(files, settings.image)};
     run::ImageSource& source = *pass.source;
-    double sigma = 0;
+    image::NoiseEstimate noise;
     run::together(group_.ranks, [&] {
         const auto check = job.has_folder || !dry_run_ ? image::check_can_save : image::check_can_hold;
         check(files.image->info(), job.output);
         image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
         if (group_.ranks.is_root()) pass.range = fit_range(settings.image, source);
-        sigma = find_sigma(settings.image, source, pass.range);
+        noise = find_sigma(settings.image, source, pass.range);
     });
-    settings.sigma = group_.ranks.broadcast(sigma);
+    settings.sigma = group_.ranks.broadcast(noise.sigma);
     run::together(group_.ranks, [&] {
         try {
             pass.point = plan::make_plan(
@@ -218,8 +217,9 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
             throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
         }
         // Where the level has no effect, another note will take the place of this one.
-        if (group_.ranks.is_root() && sigma_ && !pass.range.is_beyond() && pass.point.sigma_note.empty())
-            pass.point.sigma_note = level_note(settings.image, source, sigma);
+        if (group_.ranks.is_root() && !pass.range.is_beyond() && pass.point.sigma_note.empty())
+            pass.point.sigma_note =
+                sigma_ ? level_note(settings.image, source, noise.sigma) : smooth_note(settings.image, noise);
     });
     return pass;
 }
@@ -243,10 +243,14 @@ std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenFiles& fil
 
 /// Returns the noise level. Only the root estimates it, because other ranks would have to decode the file; they
 /// return 0.
-double Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit) const {
-    if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range());
-    if (image.noise_sigma > 0) return image.noise_sigma;
-    return group_.ranks.is_root() ? std::max(network::kSmallestSigma, estimate_sigma(image, source, fit)) : 0;
+image::NoiseEstimate Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource& source,
+                                         const RangeFit& fit) const {
+    const auto known = [](double sigma) { return image::NoiseEstimate{sigma, sigma}; };
+    if (sigma_) return known(sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range()));
+    if (image.noise_sigma > 0) return known(image.noise_sigma);
+    if (!group_.ranks.is_root()) return {};
+    const image::NoiseEstimate noise = estimate_sigma(image, source, fit);
+    return noise.sigma < network::kSmallestSigma ? known(network::kSmallestSigma) : noise;
 }
 
 std::string SaidOnce::note(const std::string& subject, const std::string& text) {
@@ -257,13 +261,6 @@ std::string SaidOnce::note(const std::string& subject, const std::string& text) 
 /// none.
 std::string Denoise::sigma_note(const plan::Point& point) {
     return point.uses_sigma || sigma_ ? point.sigma_note : sigma_said_.note(point.sigma_note, point.sigma_note);
-}
-
-/// Of an estimate in samples that were stored with loss.
-std::string Denoise::loss_note(const DenoiseJob& job, const plan::Point& point) {
-    if (!finds_sigma() || !point.uses_sigma || !image::is_lossy(job.input)) return "";
-    return sigma_said_.note(
-        "loss", "a JPEG has lost part of its noise, so that the level found may be too low: try a higher --sigma");
 }
 
 }  // namespace pb::app

@@ -90,12 +90,11 @@ class Denoise {
                                  const std::string& range);
     [[nodiscard]] std::shared_ptr<run::ImageSource> open_source(const run::OpenFiles& files,
                                                                 config::ImageSettings& image);
-    [[nodiscard]] double find_sigma(const config::ImageSettings& image, run::ImageSource& source,
-                                    const RangeFit& fit) const;
+    [[nodiscard]] image::NoiseEstimate find_sigma(const config::ImageSettings& image, run::ImageSource& source,
+                                                  const RangeFit& fit) const;
     [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
                                    const measure::Summary& summary, const RangeFit& fit);
-    [[nodiscard]] LineNotes notes_on(const DenoiseJob& job, const plan::Point& point, const RangeFit& fit);
-    [[nodiscard]] std::string loss_note(const DenoiseJob& job, const plan::Point& point);
+    [[nodiscard]] LineNotes notes_on(const plan::Point& point, const RangeFit& fit);
     [[nodiscard]] std::string sigma_note(const plan::Point& point);
     [[nodiscard]] bool finds_sigma() const { return !sigma_ && settings_.image.noise_sigma == 0; }
 

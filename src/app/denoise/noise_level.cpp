@@ -2,7 +2,6 @@
 
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"
-#include "image/noise_level.hpp"
 #include "image/quality.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -116,20 +115,28 @@ RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source)
     return {fits ? RangeFit::Kind::good : RangeFit::Kind::beyond, range};
 }
 
-double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit) {
+image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit) {
     if (fit.is_beyond()) throw UsageError(image.path + ": " + fit.note());
     const Rect centre = middle_of(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())
         throw UsageError(image.path + ": its centre has no data to find the noise in; give --sigma");
-    const image::Image noisy = source.read_noisy(centre);
-    const bool in_brightness = source.file()->has_lossy_colours() && noisy.channels() == 3;
-    const double sigma = in_brightness ? image::estimate_noise_in_brightness(noisy.view())
-                                       : image::estimate_noise(noisy.view(), source.sample_step());
-    if (sigma > 1)
-        throw UsageError(image.path + fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", sigma));
-    return sigma;
+    const image::NoiseEstimate noise =
+        image::find_noise(source.read_noisy(centre).view(), source.sample_step(), source.file()->has_lossy_colours());
+    if (noise.sigma > 1)
+        throw UsageError(image.path +
+                         fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", noise.sigma));
+    return noise;
+}
+
+std::string smooth_note(const config::ImageSettings& image, const image::NoiseEstimate& noise) {
+    if (noise.sigma <= noise.finest) return "";
+    const auto range = fixed_range(image);
+    return fmt::format(
+        "the noise seems to be smooth from pixel to pixel, as that of a camera or an enlarged image: sigma is that at "
+        "half the resolution ({:.4g} in the finest detail; --sigma if that is right)",
+        noise.finest * (range ? range->width() : 1));
 }
 
 std::string level_note(const config::ImageSettings& image, run::ImageSource& source, double sigma) {
@@ -137,7 +144,7 @@ std::string level_note(const config::ImageSettings& image, run::ImageSource& sou
     constexpr double kSmall = 2.0 / 255;  // hardly visible, whichever it is
     double found = 0;
     try {
-        found = estimate_sigma(image, source, {});
+        found = estimate_sigma(image, source, {}).sigma;
     } catch (const UsageError&) {
         return "";
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "image/noise_level.hpp"
 #include "image/sample_map.hpp"
 #include "run/pixels/image_source.hpp"
 
@@ -49,9 +50,13 @@ struct RangeFit {
 /// A range that the user gave always fits.
 [[nodiscard]] RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source);
 
-/// Returns the standard deviation of the noise in the same part of a file, in [0,1]. Throws UsageError with the file's
-/// name when it cannot be estimated, for example when the samples do not fit their range.
-[[nodiscard]] double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit);
+/// Returns the noise in the same part of a file. Throws UsageError with the file's name when it cannot be estimated,
+/// for example when the samples do not fit their range.
+[[nodiscard]] image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::ImageSource& source,
+                                                  const RangeFit& fit);
+
+/// Says that the finest detail has less noise than was found; empty where it has not.
+[[nodiscard]] std::string smooth_note(const config::ImageSettings& image, const image::NoiseEstimate& noise);
 
 /// Says that the noise in the same part of a file seems to be far from `sigma`, in [0,1]; otherwise, and where it
 /// cannot be estimated, empty. With a range both are in the samples' units.

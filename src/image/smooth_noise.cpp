@@ -1,0 +1,113 @@
+#include "base/statistics.hpp"
+#include "image/noise_level.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace pb::image {
+
+namespace {
+
+constexpr size_t kScales = 3;        // full, half and a quarter of the resolution
+constexpr int64_t kFlatRegion = 32;  // edge in pixels
+constexpr double kMadToSigma = 0.6745;
+
+/// One channel, by rows without gaps.
+struct Plane {
+    int64_t height = 0, width = 0;
+    std::vector<float> samples;
+
+    [[nodiscard]] float at(int64_t y, int64_t x) const { return samples[static_cast<size_t>(y * width + x)]; }
+};
+
+Plane plane_of(const PixelView& image, int64_t channel) {
+    Plane plane{image.extent.h, image.extent.w, {}};
+    plane.samples.reserve(static_cast<size_t>(image.extent.pixels()));
+    for (int64_t y = 0; y < plane.height; ++y) {
+        const auto* row = reinterpret_cast<const float*>(image.row(y));
+        for (int64_t x = 0; x < plane.width; ++x) plane.samples.push_back(row[x * image.channels + channel]);
+    }
+    return plane;
+}
+
+/// The means of blocks of 2 x 2 samples.
+Plane half_of(const Plane& plane) {
+    Plane half{plane.height / 2, plane.width / 2, {}};
+    half.samples.reserve(static_cast<size_t>(half.height * half.width));
+    for (int64_t y = 0; y + 1 < plane.height; y += 2)
+        for (int64_t x = 0; x + 1 < plane.width; x += 2)
+            half.samples.push_back((plane.at(y, x) + plane.at(y, x + 1) + plane.at(y + 1, x) + plane.at(y + 1, x + 1)) /
+                                   4);
+    return half;
+}
+
+/// Median of the absolute diagonal Haar coefficients of a region of `edge` x `edge` samples, as a standard deviation.
+double detail_in(const Plane& plane, int64_t top, int64_t left, int64_t edge) {
+    std::vector<float> details;
+    details.reserve(static_cast<size_t>(edge * edge / 4));
+    for (int64_t y = top; y < top + edge; y += 2)
+        for (int64_t x = left; x < left + edge; x += 2)
+            details.push_back(
+                std::abs(plane.at(y, x) - plane.at(y, x + 1) - plane.at(y + 1, x) + plane.at(y + 1, x + 1)) / 2);
+    const auto middle = details.begin() + static_cast<std::ptrdiff_t>(details.size() / 2);
+    std::ranges::nth_element(details, middle);
+    return *middle / kMadToSigma;
+}
+
+bool is_clipped(const Plane& plane, int64_t top, int64_t left) {
+    int64_t clipped = 0;
+    for (int64_t y = top; y < top + kFlatRegion; ++y)
+        for (int64_t x = left; x < left + kFlatRegion; ++x)
+            clipped += plane.at(y, x) <= 0 || plane.at(y, x) >= 1 ? 1 : 0;
+    return 20 * clipped > kFlatRegion * kFlatRegion;
+}
+
+using Levels = std::array<double, kScales>;
+
+/// The noise of a channel at each scale, in units of white noise. Nothing where too few regions tell.
+std::optional<Levels> levels_in_flat_regions(Plane plane) {
+    // Of white noise of level 1 a fifth of the regions has less than this, of 256, 64 and 16 details.
+    constexpr Levels kOfWhiteNoise{0.9405, 0.8826, 0.7912};
+    constexpr size_t kFewest = 9;
+    std::array<Plane, kScales> scales;
+    scales[0] = std::move(plane);
+    for (size_t i = 1; i < kScales; ++i) scales[i] = half_of(scales[i - 1]);
+    std::array<std::vector<double>, kScales> found;
+    for (int64_t y = 0; y + kFlatRegion <= scales[0].height; y += kFlatRegion)
+        for (int64_t x = 0; x + kFlatRegion <= scales[0].width; x += kFlatRegion) {
+            if (is_clipped(scales[0], y, x)) continue;
+            Levels levels{};
+            for (size_t i = 0; i < kScales; ++i) {
+                const int64_t size = int64_t{1} << i;
+                levels[i] = static_cast<double>(size) * detail_in(scales[i], y / size, x / size, kFlatRegion / size);
+            }
+            if (levels[0] == 0 && levels[1] == 0) continue;  // no noise at all: a gap, or a drawing
+            for (size_t i = 0; i < kScales; ++i) found[i].push_back(levels[i]);
+        }
+    if (found[0].size() < kFewest) return std::nullopt;
+    Levels levels{};
+    for (size_t i = 0; i < kScales; ++i) {
+        const auto fifth = found[i].begin() + static_cast<std::ptrdiff_t>(found[i].size() / 5);
+        std::ranges::nth_element(found[i], fifth);
+        levels[i] = *fifth / kOfWhiteNoise[i];
+    }
+    return levels;
+}
+
+}  // namespace
+
+std::optional<double> estimate_smooth_noise(const PixelView& image) {
+    constexpr double kLeastRise = 2.3, kMostRise = 1.9;  // to half, and from half to a quarter of the resolution
+    std::array<std::vector<double>, kScales> of_channels;
+    for (int64_t channel = 0; channel < image.channels; ++channel)
+        if (const auto levels = levels_in_flat_regions(plane_of(image, channel)))
+            for (size_t i = 0; i < kScales; ++i) of_channels[i].push_back((*levels)[i]);
+    if (of_channels[0].empty()) return std::nullopt;
+    const double finest = median(of_channels[0]), half = median(of_channels[1]), quarter = median(of_channels[2]);
+    if (half <= kLeastRise * finest || quarter >= kMostRise * half) return std::nullopt;
+    return half;
+}
+
+}  // namespace pb::image
