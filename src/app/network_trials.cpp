@@ -58,7 +58,7 @@ bool is_told_by_digest(const fs::path& file, EngineKind engine) {
 class KnownTrials {
   public:
     KnownTrials(const fs::path& cache, const fs::path& file, EngineKind engine) {
-        constexpr int kMethod = 1;  // to be raised when the trials change
+        constexpr int kMethod = 2;  // to be raised when the trials change
         constexpr size_t kDigits = 16;
         if (cache.empty() || !is_told_by_digest(file, engine)) return;
         cache_ = UserCache(cache / "networks");
@@ -72,7 +72,8 @@ class KnownTrials {
         network::FoundCard found;
         std::string num_trials, card;
         std::getline(std::getline(answer, num_trials, kBetween), card, kBetween);
-        if (!answer || card.empty() || !read_number(num_trials, found.num_trials)) return std::nullopt;
+        if (!answer || card.empty() || !read_number(num_trials, found.num_trials) || found.num_trials < 1)
+            return std::nullopt;
         for (std::string remark; std::getline(answer, remark, kBetween);) found.remarks.push_back(remark);
         try {
             found.card = network::parse_network_card(card);

@@ -1,6 +1,7 @@
 #include "plan/prediction.hpp"
 
 #include "network/arena.hpp"
+#include "network/graph_facts.hpp"
 #include "network/native_layout.hpp"
 #include "plan/cropping.hpp"
 #include "plan/memory_limit.hpp"
@@ -13,10 +14,6 @@
 namespace pb::plan {
 
 namespace {
-
-/// oneDNN reorders contiguous maps: it copies the input and the output of a layer, 64 channels each (measured with the
-/// counting allocator).
-constexpr double kReorderedBytesPerPixel = 512;
 
 struct Sums {
     double busiest_rank = 0, all_ranks = 0;
@@ -127,6 +124,13 @@ network::MemoryPath memory_path(const Point& point) {
     return path;
 }
 
+/// oneDNN reorders contiguous maps: it copies the input and the output of a layer, in blocks of 8 channels (measured
+/// with the counting allocator for widths of 8 to 160).
+double reordered_bytes_per_pixel(const network::Graph& graph) {
+    constexpr int64_t kBlock = 8;
+    return 2 * sizeof(float) * static_cast<double>(round_up(network::widths_in(graph).front(), kBlock));
+}
+
 /// The engine native: its weights as they are packed, its arena, and the scratch memory of its threads.
 void set_native(PeakParts& parts, const Point& point) {
     const network::Graph graph = point.graph();
@@ -174,8 +178,10 @@ PeakParts peak_parts(const Point& point) {
     const network::NetworkFacts& facts = point.facts();
     const bool is_cuda = point.device == DeviceKind::cuda;
     const network::MemoryPath path = memory_path(point);
-    std::vector<network::MemorySize> forward = network::peak_sizes(network::plan_memory(point.graph(), path));
-    if (!is_cuda && settings.layout == Layout::contiguous) forward.front().bytes_per_pixel += kReorderedBytesPerPixel;
+    const network::Graph graph = point.graph();
+    std::vector<network::MemorySize> forward = network::peak_sizes(network::plan_memory(graph, path));
+    if (!is_cuda && settings.layout == Layout::contiguous)
+        forward.front().bytes_per_pixel += reordered_bytes_per_pixel(graph);
     const auto value_bytes = static_cast<double>(path.value_bytes);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
     const auto samples = static_cast<double>(2 * source.channels * sample_bytes(point));

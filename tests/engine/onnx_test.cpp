@@ -534,7 +534,8 @@ TEST_F(Onnx, InputsAndOutputsSayWhatAModelMayTake) {
     channels_of(*graph.mutable_input(0))->set_dim_value(4);
     EXPECT_EQ(candidates(), "3 channel");
     channels_of(*graph.mutable_output(0))->set_dim_value(1);
-    EXPECT_THAT(usage_error(candidates), AllOf(HasSubstr("takes 4 channels and gives 1"), HasSubstr("network.onnx")));
+    EXPECT_THAT(usage_error(candidates),
+                AllOf(HasSubstr("takes 4 channels and gives 1 channel: "), HasSubstr("network.onnx")));
     channels_of(*graph.mutable_input(0))->set_dim_param("any");
     EXPECT_EQ(candidates(), "1 none, 1 channel");
     channels_of(*graph.mutable_output(0))->set_dim_param("any");
@@ -542,6 +543,10 @@ TEST_F(Onnx, InputsAndOutputsSayWhatAModelMayTake) {
     *graph.add_input() = graph.output(0);
     graph.mutable_input(1)->set_name("sigma");
     EXPECT_EQ(candidates(), "3 input, 1 input");
+    channels_of(*graph.mutable_input(0))->set_dim_value(1);
+    channels_of(*graph.mutable_output(0))->set_dim_value(3);
+    EXPECT_THAT(usage_error(candidates), AllOf(HasSubstr("takes 1 channel and gives 3 channels"),
+                                               HasSubstr("of two inputs the image is the first one")));
     graph.mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::DOUBLE);
     EXPECT_THAT(usage_error(candidates), HasSubstr("second input 'sigma' is not float32"));
     *graph.add_input() = graph.output(0);

@@ -20,6 +20,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 /// Value of the output, from the input with its channels, rows and columns. Outside of the window there are zeros.
 struct Window {
@@ -574,6 +575,28 @@ TEST(FindCard, RangeOf255IsOfNetworksThatTakeNoiseAway) {
     const FoundCard found =
         find([](const Window& in, int64_t c, int64_t y, int64_t x) { return std::max<double>(in(c, y, x), 3); });
     EXPECT_EQ(found.card.range, 1);
+}
+
+const auto kGivesTheNoise = Contains(HasSubstr("its output seems to be the noise, not the image"));
+
+TEST(FindCard, SaysWhereTheOutputIsTheNoise) {
+    const auto mean = [](const Window& in, int64_t c, int64_t y, int64_t x) {
+        double sum = 0;
+        for (int64_t dy = -1; dy <= 1; ++dy)
+            for (int64_t dx = -1; dx <= 1; ++dx) sum += in(c, y + dy, x + dx) / 9;
+        return sum;
+    };
+    const auto noise = [&](const Window& in, int64_t c, int64_t y, int64_t x) {
+        return in(c, y, x) - mean(in, c, y, x);
+    };
+    const auto nothing = [](const Window& in, int64_t c, int64_t y, int64_t x) { return in(c, y, x); };
+    const auto untrained = [&](const Window& in, int64_t c, int64_t y, int64_t x) { return 0.5 - mean(in, c, y, x); };
+    EXPECT_THAT(find(noise).remarks, kGivesTheNoise);
+    for (const ValueAt& other : {ValueAt(mean), ValueAt(nothing), ValueAt(untrained)})
+        EXPECT_THAT(find(other).remarks, Not(kGivesTheNoise));
+    for (const NetworkCard& card :
+         {NetworkCard{.channels = 3, .sigma = SigmaInput::channel}, NetworkCard{.channels = 1}})
+        EXPECT_THAT(find(noise, 1, card).remarks, kGivesTheNoise);
 }
 
 std::string refusal_of(const TryWindow& network) {

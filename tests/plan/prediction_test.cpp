@@ -137,6 +137,21 @@ TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
     EXPECT_EQ(peak(DeviceKind::cuda), on_cuda);
 }
 
+/// Measured with the counting allocator: 64, 192, 768 and 1280 bytes a pixel for widths of 8, 24, 96 and 160.
+TEST(Prediction, ContiguousMapsAreCopiedInTheirWidth) {
+    for (const int64_t width : {8, 20, 24, 96, 160}) {
+        Point point = point_of(small_point(), make_local_topology(1));
+        point.relative = network::DncnnShape{.depth = 6, .width = width};
+        const auto widest = [&](Layout layout) {
+            point.settings.layout = layout;
+            return peak_parts(point).forward.front().bytes_per_pixel;
+        };
+        EXPECT_DOUBLE_EQ(widest(Layout::contiguous) - widest(Layout::channels_last),
+                         8.0 * static_cast<double>(round_up(width, int64_t{8})))
+            << width;
+    }
+}
+
 TEST(Prediction, FusedSumsHoldNoMapMore) {
     config::PointSettings settings;
     settings.network = network::kind_of<network::DrunetShape>();

@@ -1,6 +1,7 @@
 // What an ONNX model takes and gives, by the declarations of its inputs and outputs: its operations are not read.
 #include "engine/network_file.hpp"
 #include "engine/onnx/onnx_model.hpp"
+#include "network/card/find_card.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -68,10 +69,8 @@ class SignatureReader {
                     all.push_back({.channels = channels, .sigma = sigma});
             }
         if (all.empty())
-            fail(
-                fmt::format("takes {} channels and gives {}: an image has 1 or 3, and one more in the input where it "
-                            "is the noise level",
-                            in == 0 ? "any" : std::to_string(in), out == 0 ? "any" : std::to_string(out)));
+            fail(network::channels_refusal(in, out) +
+                 (has_input ? "; of two inputs the image is the first one, the noise level the second" : ""));
         return all;
     }
 

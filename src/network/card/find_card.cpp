@@ -1,5 +1,6 @@
 #include "network/card/find_card.hpp"
 
+#include "base/text.hpp"
 #include "network/card/card_trials.hpp"
 #include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
@@ -90,23 +91,45 @@ void look_for_level(CardTrials& trials, int64_t base, const std::vector<NetworkC
             "write sigma: input into its card");
 }
 
-/// Root mean square of output - scene, in [0,1] units, for samples of which white is `range`.
-double error_with_range(CardTrials& trials, int64_t base, double range) {
+/// How far the output is from a scene without noise: root mean squares, in [0,1] units.
+struct SceneError {
+    double of_output = 0;
+    double of_difference = 0;  // of input - output, which is the scene where the output is the noise
+};
+
+/// For samples of which white is `range`.
+SceneError error_with_range(CardTrials& trials, int64_t base, double range) {
     NetworkCard card = trials.found.card;
     card.range = range;
     const TrialWindow window{.extent = {base, base}, .sigma = kTrialSigma};
     const std::vector<float> scene = scene_window(card, window, false);
-    const std::vector<float> output = trials.run(scene_window(card, window, true), window.extent);
-    double sum = 0;
-    for (size_t i = 0; i < output.size(); ++i) sum += std::pow((double{output[i]} - double{scene[i]}) / range, 2);
-    return std::sqrt(sum / static_cast<double>(output.size()));
+    const std::vector<float> noisy = scene_window(card, window, true);
+    const std::vector<float> output = trials.run(noisy, window.extent);
+    SceneError sum;
+    for (size_t i = 0; i < output.size(); ++i) {  // the noise level, if it is a channel, is behind the image
+        const double given = output[i];
+        sum.of_output += std::pow((given - double{scene[i]}) / range, 2);
+        sum.of_difference += std::pow((double{noisy[i]} - given - double{scene[i]}) / range, 2);
+    }
+    const auto count = static_cast<double>(output.size());
+    return {std::sqrt(sum.of_output / count), std::sqrt(sum.of_difference / count)};
 }
 
-/// 255 for a network that takes noise away from samples of up to 255 and none from those of up to 1.
-double range_of(CardTrials& trials, int64_t base) {
-    constexpr double kLarge = 255, kDenoises = 0.8;
-    if (error_with_range(trials, base, 1) <= kTrialSigma) return 1;
-    return error_with_range(trials, base, kLarge) < kDenoises * kTrialSigma ? kLarge : 1;
+/// Sets the range: 255 for a network that takes noise away from samples of up to 255 and none from those of up to 1.
+void find_range_of_samples(CardTrials& trials, int64_t base) {
+    constexpr double kLarge = 255, kDenoises = 0.8, kFar = 3;
+    FoundCard& found = trials.found;
+    const SceneError error = error_with_range(trials, base, 1);
+    found.card.range = 1;
+    if (error.of_output <= kTrialSigma) return;
+    const SceneError large = error_with_range(trials, base, kLarge);
+    if (large.of_output < kDenoises * kTrialSigma) {
+        found.card.range = kLarge;
+    } else if (error.of_output > kFar * kTrialSigma &&
+               std::min(error.of_difference, large.of_difference) < kTrialSigma) {
+        found.remarks.emplace_back(
+            "its output seems to be the noise, not the image: put the subtraction from the input into the model");
+    }
 }
 
 }  // namespace
@@ -118,7 +141,7 @@ FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow&
     trials.found.card.alignment = find_alignment(trials, base);
     look_at_sigma(trials, base);
     look_for_level(trials, base, candidates);
-    trials.found.card.range = range_of(trials, base);
+    find_range_of_samples(trials, base);
     find_reach(trials, base);
     check(trials.found.card);
     return std::move(trials.found);
@@ -149,15 +172,18 @@ void look_at_batches(FoundCard& found, const TryWindow& try_window) {
     found.num_trials = trials.found.num_trials + 1;
 }
 
+std::string channels_refusal(int64_t in, int64_t out) {
+    const auto text = [](int64_t channels) { return channels == 0 ? "any channels" : counted(channels, "channel"); };
+    return fmt::format(
+        "takes {} and gives {}: an image has 1 or 3, and one more in the input where it is the noise level", text(in),
+        text(out));
+}
+
 NetworkCard card_of(const Graph& layers) {
     constexpr int64_t kFarthestHalo = 8192;  // px
     const int64_t in = layers.channels_in(), out = layers.channels_out();
     const bool has_level = takes_sigma(layers);
-    if ((out != 1 && out != 3) || (in != out && !has_level))
-        throw UsageError(
-            fmt::format("takes {} channels and gives {}: an image has 1 or 3, and one more in the input where "
-                        "it is the noise level",
-                        in, out));
+    if ((out != 1 && out != 3) || (in != out && !has_level)) throw UsageError(channels_refusal(in, out));
     const int64_t halo = exact_halo_of(layers);
     if (halo > kFarthestHalo)
         throw UsageError(fmt::format("its layers see {} px on each side, more than {}", halo, kFarthestHalo));
@@ -175,7 +201,7 @@ FoundCard find_range(const NetworkCard& card, const TryWindow& try_window) {
     const int64_t base = round_up(kBaseEdges.front(), card.alignment);
     check_repeatable(trials, base);
     look_at_sigma(trials, base);
-    trials.found.card.range = range_of(trials, base);
+    find_range_of_samples(trials, base);
     return std::move(trials.found);
 }
 

@@ -45,6 +45,9 @@ struct FoundCard {
 /// Sets the card's batch to 1, with a remark, where the network refuses two windows in one call or mixes them.
 void look_at_batches(FoundCard& found, const TryWindow& try_window);
 
+/// Why a network with so many channels in its input and output is none for images; 0: any.
+[[nodiscard]] std::string channels_refusal(int64_t in, int64_t out);
+
 /// The card of a network whose operations are known. All but its range follows from them. Throws UsageError for one
 /// that takes and gives no image, and for one that sees farther than any tiling can.
 [[nodiscard]] NetworkCard card_of(const Graph& layers);
