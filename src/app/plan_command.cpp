@@ -47,6 +47,19 @@ std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::s
     return files;
 }
 
+/// What makes an estimate doubtful; empty: nothing.
+std::string doubts_text(const report::ExpectedTime& expected) {
+    std::string text;
+    if (expected.num_invalid > 0)
+        text += fmt::format(" {} of the earlier points {} not VALID.", expected.num_invalid,
+                            expected.num_invalid == 1 ? "is" : "are");
+    if (expected.num_unlike > 0)
+        text +=
+            fmt::format(" {} {} a network, precision, engine, device or number of ranks of which none was measured.",
+                        counted(expected.num_unlike, "point"), expected.num_unlike == 1 ? "has" : "have");
+    return text;
+}
+
 /// What an estimate lacks where the earlier points ran on another number of ranks; else empty.
 std::string earlier_ranks_text(const report::ExpectedTime& expected, int ranks) {
     const auto [fewest, most] = expected.ranks;
@@ -75,7 +88,7 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
                report::clock_text(expected->seconds()), counted(expected->num_points, "point"),
                counted(expected->num_earlier, "point"), from, report::clock_text(expected->passes_s),
                report::clock_text(expected->around_s)) +
-           earlier_ranks_text(*expected, arguments.ranks.count);
+           doubts_text(*expected) + earlier_ranks_text(*expected, arguments.ranks.count);
 }
 
 /// What travels between ranks, with a line below it; empty when nothing does.

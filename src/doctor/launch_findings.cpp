@@ -127,9 +127,11 @@ struct Kind {
 constexpr Kind kBetween{"between nodes", 1e9,
                         "name the fast network (Open MPI: UCX_NET_DEVICES, or --mca btl_tcp_if_include; NCCL: "
                         "NCCL_SOCKET_IFNAME, NCCL_IB_HCA), and build with the cluster's own MPI"};
-constexpr Kind kWithin{"within a node", 0.5e9,
-                       "messages should go through shared memory: look at --mca btl (vader, sm), /dev/shm and, for "
-                       "containers, a namespace for each rank"};
+constexpr Kind kWithin{
+    "within a node", 0.5e9,
+    "where other programs use the processors, check again without them; else messages should go "
+    "through shared memory: look at --mca btl (vader, sm), /dev/shm and, for containers, a namespace "
+    "for each rank"};
 
 void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& links, const Kind& kind, Findings& all) {
     if (links.empty()) return;

@@ -48,6 +48,7 @@ struct EarlierTimes {
     Rates passes;  // the median of each point
     std::vector<int> num_ranks;
     AroundTimes around;
+    size_t num_invalid = 0;
 };
 
 EarlierTimes earlier_times(std::span<const ResultsFile> earlier) {
@@ -60,6 +61,7 @@ EarlierTimes earlier_times(std::span<const ResultsFile> earlier) {
             times.passes.add(job_of(trace.point), median(trace.wall_s));
             times.num_ranks.push_back(trace.point.num_ranks);
             times.around.add(trace);
+            times.num_invalid += point.summary.validity == measure::Validity::valid ? 0 : 1;
         }
     }
     return times;
@@ -139,14 +141,15 @@ std::string clock_text(double seconds) {
 }
 
 std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<const ResultsFile> earlier) {
-    const auto [passes, num_ranks, around] = earlier_times(earlier);
+    const auto [passes, num_ranks, around, num_invalid] = earlier_times(earlier);
     if (passes.empty()) return std::nullopt;
     const auto [fewest, most] = std::ranges::minmax(num_ranks);
-    ExpectedTime expected{.num_earlier = num_ranks.size(), .ranks = {fewest, most}};
+    ExpectedTime expected{.num_earlier = num_ranks.size(), .ranks = {fewest, most}, .num_invalid = num_invalid};
     for (const auto& point : plan.points) {
         if (!point.refusal.empty() || plan::is_simulated(point)) continue;
         expected.passes_s += repeated_seconds(point, passes.expect(job_of(point)));
         expected.around_s += around.expect(point);
+        expected.num_unlike += passes.knows(job_of(point)) ? 0 : 1;
         ++expected.num_points;
     }
     return expected;

@@ -24,6 +24,8 @@ class Rates {
     };
     void add(const Job& job, double seconds);
     [[nodiscard]] bool empty() const { return overall_.points == 0; }
+    /// Whether a point of its kind was measured.
+    [[nodiscard]] bool knows(const Job& job) const { return rates_.contains(job.kind); }
     /// Returns the seconds that `job` takes. Needs at least one point.
     [[nodiscard]] double expect(const Job& job) const;
 
@@ -70,6 +72,8 @@ struct ExpectedTime {
     size_t num_points = 0;            // points of the plan that it covers: those that run a network
     size_t num_earlier = 0;           // measured points from which it follows
     std::pair<int, int> ranks{0, 0};  // fewest and most ranks of these
+    size_t num_invalid = 0;           // of the earlier points
+    size_t num_unlike = 0;  // points of which none was of the same network, precision, engine, device and ranks
 
     [[nodiscard]] double seconds() const { return passes_s + around_s; }
 };

@@ -163,5 +163,19 @@ TEST(ExpectedTime, CountsWhatRunsANetworkAndWasMeasured) {
     EXPECT_FALSE(expected_time(plan, {}));
 }
 
+TEST(ExpectedTime, SaysWhichOfTheEarlierPointsAreNoMeasure) {
+    plan::Plan plan = twice({ranks_trace(1, 0), ranks_trace(1, 0), ranks_trace(1, 0)});
+    plan.points[1].settings.dtype = Precision::bf16;
+    plan.points[2].num_ranks = 2;
+    std::vector<ResultsFile> earlier{file_of({ranks_trace(1, 10), ranks_trace(1, 10), ranks_trace(1, 10)})};
+    for (RecordedPoint& point : earlier[0].points) point.summary.validity = measure::Validity::valid;
+    earlier[0].points[0].summary.validity = measure::Validity::invalid;
+    earlier[0].points[1].summary.validity = measure::Validity::failed;
+    const auto expected = expected_time(plan, earlier);
+    ASSERT_TRUE(expected);
+    EXPECT_EQ(expected->num_invalid, 2U);
+    EXPECT_EQ(expected->num_unlike, 2U);
+}
+
 }  // namespace
 }  // namespace pb::report

@@ -22,7 +22,8 @@ Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
     : num_points_(num_points),
       finished_(num_points - rest.size()),
       left_(rest),
-      throttle_(kUpdateIntervalS, 0),
+      drawing_(kUpdateIntervalS, 0),
+      logging_(kLogIntervalS, kLogIntervalS),
       tenths_(num_points, finished_) {
     std::transform(rest.rbegin(), rest.rend(), std::back_inserter(planned_passes_), planned_passes);
     draw_bar();
@@ -33,7 +34,11 @@ void Progress::begin(run::Activity activity) {
     if (is_pass && passes_begun_++ == 0) passes_start_s_ = monotonic_seconds();
     if (is_pass) part_of_pass_ = {0, 1};
     activity_ = is_pass ? fmt::format("pass {}", passes_begun_) : std::string(name_of(activity));
-    if (throttle_.is_due(monotonic_seconds() - start_s_)) draw_bar();
+    const double now_s = monotonic_seconds() - start_s_;
+    if (drawing_.is_due(now_s)) draw_bar();
+    if (!line_.is_on_terminal() && finished_ < num_points_ && logging_.is_due(now_s))
+        print_timed(fmt::format("point {} of {}: {}; {}", finished_ + 1, num_points_, activity_,
+                                times(monotonic_seconds() - point_start_s_)));
 }
 
 void Progress::finish(const record::PointTrace& trace) {

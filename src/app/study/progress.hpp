@@ -1,6 +1,7 @@
 // Shows the progress of a study on stderr. A terminal gets a bar that overwrites itself and moves from pass to pass
-// within a point: nothing is drawn while one is timed. Elsewhere a line follows each tenth of the points, with the
-// elapsed time and an estimate of the rest. In both, a line names each of the first points that were not measured.
+// within a point: nothing is drawn while one is timed. Elsewhere a line follows each tenth of the points, and between
+// passes of longer ones each half minute, with the elapsed time and an estimate of the rest. In both, a line names each
+// of the first points that were not measured.
 #pragma once
 
 #include "app/terminal.hpp"
@@ -46,7 +47,7 @@ class Progress final : public run::ProgressListener {
     std::pair<int64_t, int64_t> part_of_pass_{0, 1};
     std::string activity_;
     TerminalLine line_;
-    report::Throttle throttle_;
+    report::Throttle drawing_, logging_;
     report::Tenths tenths_;
     double start_s_ = monotonic_seconds();
     double point_start_s_ = start_s_, passes_start_s_ = start_s_;
