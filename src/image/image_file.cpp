@@ -75,41 +75,6 @@ const Magic& magic_of(const RandomAccessFile& file) {
                 "convert it to one of them, or say what raw samples it holds: --raw, in a study image.raw");
 }
 
-}  // namespace
-
-void ImageFile::read(const Rect& part, MutablePixelView to) {
-    const bool inside = part.row >= 0 && part.column >= 0 && part.extent.h >= 0 && part.extent.w >= 0 &&
-                        part.row + part.extent.h <= info().extent.h && part.column + part.extent.w <= info().extent.w;
-    require(inside, "a part that does not lie in the image was asked for");
-    require(to.extent == part.extent && to.channels == info().channels && to.dtype == info().dtype,
-            "the memory to read into does not have the extent, channels and type of the part asked for");
-    read_channels(part, 0, to);
-}
-
-Image ImageFile::read_alpha(const Rect& part) {
-    if (!info().has_alpha) return {};
-    Image alpha(part.extent, 1, info().dtype);
-    read_channels(part, info().channels, alpha.view());
-    return alpha;
-}
-
-std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
-    auto opened = std::make_unique<RandomAccessFile>(file);
-    const Magic& magic = magic_of(*opened);
-    return magic.open(std::move(opened));
-}
-
-std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::span<const int64_t> pages) {
-    auto opened = std::make_unique<RandomAccessFile>(file);
-    const Magic& magic = magic_of(*opened);
-    if (magic.open == open_tiff) return open_tiff_stack(std::move(opened), pages);
-    for (const int64_t page : pages)
-        if (page != 0) opened->refuse(fmt::format("there is no page {}, it is one image", page), "leave out --pages");
-    return magic.open(std::move(opened));
-}
-
-namespace {
-
 /// The capabilities of a format, and the function that writes it.
 struct Format {
     std::string_view extension;
@@ -186,6 +151,37 @@ void check_alpha(const ImageToSave& image, const Format& format, const std::file
 }
 
 }  // namespace
+
+void ImageFile::read(const Rect& part, MutablePixelView to) {
+    const bool inside = part.row >= 0 && part.column >= 0 && part.extent.h >= 0 && part.extent.w >= 0 &&
+                        part.row + part.extent.h <= info().extent.h && part.column + part.extent.w <= info().extent.w;
+    require(inside, "a part that does not lie in the image was asked for");
+    require(to.extent == part.extent && to.channels == info().channels && to.dtype == info().dtype,
+            "the memory to read into does not have the extent, channels and type of the part asked for");
+    read_channels(part, 0, to);
+}
+
+Image ImageFile::read_alpha(const Rect& part) {
+    if (!info().has_alpha) return {};
+    Image alpha(part.extent, 1, info().dtype);
+    read_channels(part, info().channels, alpha.view());
+    return alpha;
+}
+
+std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
+    auto opened = std::make_unique<RandomAccessFile>(file);
+    const Magic& magic = magic_of(*opened);
+    return magic.open(std::move(opened));
+}
+
+std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::span<const int64_t> pages) {
+    auto opened = std::make_unique<RandomAccessFile>(file);
+    const Magic& magic = magic_of(*opened);
+    if (magic.open == open_tiff) return open_tiff_stack(std::move(opened), pages);
+    for (const int64_t page : pages)
+        if (page != 0) opened->refuse(fmt::format("there is no page {}, it is one image", page), "leave out --pages");
+    return magic.open(std::move(opened));
+}
 
 std::string extension_of(const std::filesystem::path& file) { return lower_case(file.extension().string()); }
 

@@ -52,6 +52,49 @@ std::optional<double> as_held(DType type, std::optional<double> value) {
     return held;
 }
 
+/// The samples of one channel around a pixel. Coordinates are those of `around`.
+class Neighbours {
+  public:
+    Neighbours(const PixelView& around, int64_t y, int64_t x, int64_t channel)
+        : around_(around), y_(y), x_(x), channel_(channel) {}
+
+    /// Returns the mean of the valid samples on the smallest square ring that has any, or 0.5 when none lies within
+    /// kGapReach pixels.
+    [[nodiscard]] float nearest_mean() const {
+        for (int64_t radius = 1; radius <= kGapReach; ++radius) {
+            Sum sum;
+            for (int64_t step = -radius; step <= radius; ++step) {
+                add(-radius, step, sum);
+                add(radius, step, sum);
+                if (std::abs(step) == radius) continue;  // the loop's first two calls added the corners
+                add(step, -radius, sum);
+                add(step, radius, sum);
+            }
+            if (sum.count > 0) return static_cast<float>(sum.total / static_cast<double>(sum.count));
+        }
+        constexpr float kMiddle = 0.5F;
+        return kMiddle;
+    }
+
+  private:
+    struct Sum {
+        double total = 0;
+        int64_t count = 0;
+    };
+
+    void add(int64_t down, int64_t right, Sum& sum) const {
+        const int64_t y = y_ + down, x = x_ + right;
+        if (y < 0 || x < 0 || y >= around_.extent.h || x >= around_.extent.w) return;
+        const float value = reinterpret_cast<const float*>(around_.row(y))[x * around_.channels + channel_];
+        if (std::isnan(value)) return;
+        sum.total += value;
+        ++sum.count;
+    }
+
+    const PixelView& around_;
+    int64_t y_, x_, channel_;
+};
+
 }  // namespace
 
 std::optional<SampleRange> range_of_type(DType type) {
@@ -145,53 +188,6 @@ SampleRange SampleMap::limits() const {
     });
     return limits;
 }
-
-namespace {
-
-/// The samples of one channel around a pixel. Coordinates are those of `around`.
-class Neighbours {
-  public:
-    Neighbours(const PixelView& around, int64_t y, int64_t x, int64_t channel)
-        : around_(around), y_(y), x_(x), channel_(channel) {}
-
-    /// Returns the mean of the valid samples on the smallest square ring that has any, or 0.5 when none lies within
-    /// kGapReach pixels.
-    [[nodiscard]] float nearest_mean() const {
-        for (int64_t radius = 1; radius <= kGapReach; ++radius) {
-            Sum sum;
-            for (int64_t step = -radius; step <= radius; ++step) {
-                add(-radius, step, sum);
-                add(radius, step, sum);
-                if (std::abs(step) == radius) continue;  // the loop's first two calls added the corners
-                add(step, -radius, sum);
-                add(step, radius, sum);
-            }
-            if (sum.count > 0) return static_cast<float>(sum.total / static_cast<double>(sum.count));
-        }
-        constexpr float kMiddle = 0.5F;
-        return kMiddle;
-    }
-
-  private:
-    struct Sum {
-        double total = 0;
-        int64_t count = 0;
-    };
-
-    void add(int64_t down, int64_t right, Sum& sum) const {
-        const int64_t y = y_ + down, x = x_ + right;
-        if (y < 0 || x < 0 || y >= around_.extent.h || x >= around_.extent.w) return;
-        const float value = reinterpret_cast<const float*>(around_.row(y))[x * around_.channels + channel_];
-        if (std::isnan(value)) return;
-        sum.total += value;
-        ++sum.count;
-    }
-
-    const PixelView& around_;
-    int64_t y_, x_, channel_;
-};
-
-}  // namespace
 
 Image fill_gaps(const PixelView& around, const Rect& place, const Rect& part) {
     Image filled(part.extent, around.channels, DType::f32);

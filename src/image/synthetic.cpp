@@ -88,18 +88,6 @@ void fill_block(uint64_t seed, int64_t row, int64_t column, MutablePixelView to)
     }
 }
 
-}  // namespace
-
-void fill_scene(uint64_t seed, int64_t row, int64_t column, MutablePixelView to) {
-    require(to.dtype == DType::f32 && (to.channels == 1 || to.channels == 3), "scenes are f32 with 1 or 3 channels");
-    constexpr int64_t kBlock = 256;  // edge in pixels; all levels of a block are painted while it is in the cache
-    for (int64_t y = 0; y < to.extent.h; y += kBlock)
-        for (int64_t x = 0; x < to.extent.w; x += kBlock)
-            fill_block(seed, row + y, column + x, to.part(intersection({y, x, {kBlock, kBlock}}, {0, 0, to.extent})));
-}
-
-namespace {
-
 /// Columns per Philox block: the four words of a block make four Gaussian samples of one row and channel.
 constexpr int64_t kLanes = 4;
 constexpr int64_t kChunk = 256;  // columns processed together, so that scratch memory stays in the first-level cache
@@ -145,6 +133,14 @@ void add_run(float sigma, uint64_t seed, const Run& run, float* first, int64_t s
 }
 
 }  // namespace
+
+void fill_scene(uint64_t seed, int64_t row, int64_t column, MutablePixelView to) {
+    require(to.dtype == DType::f32 && (to.channels == 1 || to.channels == 3), "scenes are f32 with 1 or 3 channels");
+    constexpr int64_t kBlock = 256;  // edge in pixels; all levels of a block are painted while it is in the cache
+    for (int64_t y = 0; y < to.extent.h; y += kBlock)
+        for (int64_t x = 0; x < to.extent.w; x += kBlock)
+            fill_block(seed, row + y, column + x, to.part(intersection({y, x, {kBlock, kBlock}}, {0, 0, to.extent})));
+}
 
 void add_noise(double sigma, uint64_t seed, int64_t row, int64_t column, MutablePixelView image) {
     require(image.dtype == DType::f32, "noise is added to f32 images");

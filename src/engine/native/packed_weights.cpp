@@ -54,29 +54,6 @@ std::string name_of_block(const std::string& digest, const network::Graph& graph
                        network::line_of(graph));
 }
 
-}  // namespace
-
-PackedWeights::PackedWeights(const Weights& weights, const network::Graph& graph, network::WinogradForm form,
-                             const SharedWeights& shared) {
-    const auto bytes = static_cast<size_t>(network::native_weight_bytes(graph, form));
-    const auto pack_into = [&](std::span<std::byte> block) {
-        pack(weights, graph, form, {reinterpret_cast<float*>(block.data()), block.size() / sizeof(float)});
-    };
-    if (shared.blocks != nullptr) {
-        counted_.emplace(network::native_weight_bytes(graph, form, shared.num_processes));
-        shared_ = shared.blocks->find(name_of_block(shared.digest, graph, form), bytes, pack_into);
-        layers_ = layers_in(reinterpret_cast<const float*>(shared_.get()), graph, form);
-        return;
-    }
-    own_ = EngineBuffer({}, bytes);
-    auto* const block = static_cast<std::byte*>(own_.pointer());
-    std::fill_n(block, bytes, std::byte{0});
-    pack_into({block, bytes});
-    layers_ = layers_in(static_cast<const float*>(own_.pointer()), graph, form);
-}
-
-namespace {
-
 constexpr int64_t kKernel = 3;
 
 /// G of Winograd's method, for tiles of kPatch - 2 pixels.
@@ -177,6 +154,25 @@ void pack_transposed(const network::NativeConvolution& layer, const float* weigh
 }
 
 }  // namespace
+
+PackedWeights::PackedWeights(const Weights& weights, const network::Graph& graph, network::WinogradForm form,
+                             const SharedWeights& shared) {
+    const auto bytes = static_cast<size_t>(network::native_weight_bytes(graph, form));
+    const auto pack_into = [&](std::span<std::byte> block) {
+        pack(weights, graph, form, {reinterpret_cast<float*>(block.data()), block.size() / sizeof(float)});
+    };
+    if (shared.blocks != nullptr) {
+        counted_.emplace(network::native_weight_bytes(graph, form, shared.num_processes));
+        shared_ = shared.blocks->find(name_of_block(shared.digest, graph, form), bytes, pack_into);
+        layers_ = layers_in(reinterpret_cast<const float*>(shared_.get()), graph, form);
+        return;
+    }
+    own_ = EngineBuffer({}, bytes);
+    auto* const block = static_cast<std::byte*>(own_.pointer());
+    std::fill_n(block, bytes, std::byte{0});
+    pack_into({block, bytes});
+    layers_ = layers_in(static_cast<const float*>(own_.pointer()), graph, form);
+}
 
 void pack_weights(const network::NativeConvolution& layer, const Convolution& from, std::span<float> packed) {
     const float* weight = from.weight.data();

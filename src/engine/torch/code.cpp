@@ -45,18 +45,6 @@ void set_handlers() {
     for (size_t i = 0; i < kFatalSignals.size(); ++i) sigaction(kFatalSignals[i], &action, &earlier_actions[i]);
 }
 
-}  // namespace
-
-CrashNote::CrashNote(std::string sentence) : sentence_(std::move(sentence)) {
-    static std::once_flag once;
-    std::call_once(once, set_handlers);
-    last_sentence = sentence_.c_str();
-}
-
-CrashNote::~CrashNote() { last_sentence = nullptr; }
-
-namespace {
-
 constexpr size_t kLongestText = 400;  // characters: code may say anything
 
 /// The interpreter gives a traceback of the script, then "RuntimeError: <what happened>", then perhaps places in
@@ -94,7 +82,35 @@ std::vector<at::Tensor> inputs_of(const at::Tensor& in, bool takes_level) {
     return {in.narrow(1, 0, channels).contiguous(), in.select(1, channels).select(1, 0).select(1, 0).contiguous()};
 }
 
+class Script final : public Code {
+  public:
+    Script(const Weights& weights, const Placement& placement) : Code(weights) {
+        guarded(file() + " is no TorchScript that LibTorch reads", [&] {
+            module_ = torch::jit::load(file(), placement.options.device());
+            module_.eval();
+        });
+    }
+
+  private:
+    [[nodiscard]] at::Tensor call(const std::vector<at::Tensor>& inputs) override {
+        const c10::IValue result = module_.forward({inputs.begin(), inputs.end()});
+        if (!result.isTensor())
+            throw Error("engine torch: " + file() + " gave " + result.tagKind() + " instead of a tensor");
+        return result.toTensor();
+    }
+
+    torch::jit::Module module_;
+};
+
 }  // namespace
+
+CrashNote::CrashNote(std::string sentence) : sentence_(std::move(sentence)) {
+    static std::once_flag once;
+    std::call_once(once, set_handlers);
+    last_sentence = sentence_.c_str();
+}
+
+CrashNote::~CrashNote() { last_sentence = nullptr; }
 
 Code::Code(const Weights& weights)
     : file_(weights.source), takes_level_(weights.card.value().sigma == network::SigmaInput::input) {}
@@ -127,30 +143,6 @@ void Code::run(const at::Tensor& in, at::Tensor& out) {
     if (pixels.is_complex()) throw Error("engine torch: " + file_ + " gave complex numbers: give real ones");
     out.copy_(pixels);
 }
-
-namespace {
-
-class Script final : public Code {
-  public:
-    Script(const Weights& weights, const Placement& placement) : Code(weights) {
-        guarded(file() + " is no TorchScript that LibTorch reads", [&] {
-            module_ = torch::jit::load(file(), placement.options.device());
-            module_.eval();
-        });
-    }
-
-  private:
-    [[nodiscard]] at::Tensor call(const std::vector<at::Tensor>& inputs) override {
-        const c10::IValue result = module_.forward({inputs.begin(), inputs.end()});
-        if (!result.isTensor())
-            throw Error("engine torch: " + file() + " gave " + result.tagKind() + " instead of a tensor");
-        return result.toTensor();
-    }
-
-    torch::jit::Module module_;
-};
-
-}  // namespace
 
 std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement) {
     if (network_format(weights.source) == NetworkFormat::torch_package) return make_package(weights, placement);

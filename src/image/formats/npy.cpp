@@ -203,6 +203,13 @@ class NpyFile final : public ImageFile {
     std::vector<std::byte> row_;
 };
 
+/// Returns NumPy's name of a type: byte order, kind, number of bytes.
+std::string descr_of(DType dtype) {
+    if (dtype == DType::u8) return "|u1";
+    const char* kind = is_float(dtype) ? "f" : dtype == DType::i16 ? "i" : "u";
+    return fmt::format("<{}{}", kind, size_of(dtype));
+}
+
 }  // namespace
 
 std::unique_ptr<ImageFile> open_npy(OpenedFile file) {
@@ -220,17 +227,6 @@ std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, con
                        "check height, width, channels and type");
     return std::make_unique<NpyFile>(std::move(opened), NpyHeader{info});
 }
-
-namespace {
-
-/// Returns NumPy's name of a type: byte order, kind, number of bytes.
-std::string descr_of(DType dtype) {
-    if (dtype == DType::u8) return "|u1";
-    const char* kind = is_float(dtype) ? "f" : dtype == DType::i16 ? "i" : "u";
-    return fmt::format("<{}{}", kind, size_of(dtype));
-}
-
-}  // namespace
 
 std::string npy_header(const ImageInfo& info) {
     const int64_t channels = info.stored_channels();

@@ -118,21 +118,6 @@ void decode(const RandomAccessFile& file, Image& image) {
     if (status != VP8_STATUS_OK) file.refuse_damaged(webp_reason(status));
 }
 
-}  // namespace
-
-std::unique_ptr<ImageFile> open_webp(OpenedFile file) {
-    const Bytes bytes = file->read_all();
-    check_length(*file, bytes);
-    const WebPBitstreamFeatures features = read_features(*file, bytes);
-    const ImageInfo info{{features.height, features.width}, 3, DType::u8, features.has_alpha != 0};
-    ImageMetadata metadata = read_chunks(*file, bytes);
-    constexpr int kLossy = 1;  // of WebPBitstreamFeatures::format
-    return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode, features.format == kLossy);
-}
-
-// WebP without loss. The format has no gray: a gray image is written with three equal channels.
-namespace {
-
 std::span<const std::byte> bytes_of(const uint8_t* first, size_t count) {
     return {reinterpret_cast<const std::byte*>(first), count};
 }
@@ -213,6 +198,17 @@ void write_with_metadata(const WebPData& pixels, const ImageMetadata& metadata, 
 
 }  // namespace
 
+std::unique_ptr<ImageFile> open_webp(OpenedFile file) {
+    const Bytes bytes = file->read_all();
+    check_length(*file, bytes);
+    const WebPBitstreamFeatures features = read_features(*file, bytes);
+    const ImageInfo info{{features.height, features.width}, 3, DType::u8, features.has_alpha != 0};
+    ImageMetadata metadata = read_chunks(*file, bytes);
+    constexpr int kLossy = 1;  // of WebPBitstreamFeatures::format
+    return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode, features.format == kLossy);
+}
+
+/// WebP without loss. The format has no gray: a gray image is written with three equal channels.
 void write_webp(const ImageToSave& image, AtomicFile& file) {
     WebpEncoder encoder(image);
     const WebPData pixels = encoder.encode(image);

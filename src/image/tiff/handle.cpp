@@ -85,44 +85,6 @@ tmsize_t allocation_limit(const TiffStream& stream) {
     return static_cast<tmsize_t>(std::max(kAlways, 2 * stream.size));
 }
 
-}  // namespace
-
-TiffHandle::TiffHandle(const RandomAccessFile& file) : stream_(std::make_unique<TiffStream>()) {
-    stream_->source = &file;
-    stream_->size = file.size();
-    open(file.path().string(), "rc");  // c: do not split strips, keep them as they are in the file
-}
-
-TiffHandle::TiffHandle(AtomicFile& file, bool big_tiff, ByteOrder order) : stream_(std::make_unique<TiffStream>()) {
-    stream_->target = &file;
-    const std::string mode = std::string("w") + (order == ByteOrder::big ? "b" : "") + (big_tiff ? "8" : "");
-    open(file.path().string(), mode.c_str());
-    if (!tiff_) fail_writing();
-}
-
-void TiffHandle::open(const std::string& name, const char* mode) {
-    const Handle<TIFFOpenOptions*, TIFFOpenOptionsFree> options(TIFFOpenOptionsAlloc());
-    require(options != nullptr, "libtiff could not start: out of memory");
-    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), keep_error, stream_.get());
-    TIFFOpenOptionsSetWarningHandlerExtR(options.get(), judge_warning, stream_.get());
-    if (stream_->source != nullptr) TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), allocation_limit(*stream_));
-    tiff_.reset(TIFFClientOpenExt(name.c_str(), mode, stream_.get(), read_proc, write_proc, seek_proc, close_proc,
-                                  size_proc, nullptr, nullptr, options.get()));
-}
-
-std::string TiffHandle::error() const { return stream_->text[0] == '\0' ? "libtiff does not say why" : stream_->text; }
-
-bool TiffHandle::has_error() const { return stream_->text[0] != '\0'; }
-
-void TiffHandle::clear_error() { stream_->text[0] = '\0'; }
-
-void TiffHandle::fail_writing() const {
-    if (stream_->cause) std::rethrow_exception(stream_->cause);
-    throw Error("writing TIFF failed: " + error());
-}
-
-namespace {
-
 /// Returns the entries of the current directory, which libtiff has read.
 std::vector<std::byte> read_entries(TIFF* tiff, const RandomAccessFile& file, const DirectoryFormat& format) {
     const uint64_t begin = TIFFCurrentDirOffset(tiff);
@@ -134,43 +96,6 @@ std::vector<std::byte> read_entries(TIFF* tiff, const RandomAccessFile& file, co
     file.read_at(begin + format.count, bytes);
     return bytes;
 }
-
-}  // namespace
-
-std::string read_strings(TIFF* tiff, uint16_t number) {
-    constexpr size_t kTypeAt = 2, kCountAt = 4;
-    const RandomAccessFile& file = *stream_of(TIFFClientdata(tiff)).source;
-    const DirectoryFormat format = directory_format(tiff);
-    const std::vector<std::byte> entries = read_entries(tiff, file, format);
-    for (size_t at = 0; at < entries.size(); at += format.entry) {
-        const auto entry = std::span(entries).subspan(at, format.entry);
-        const auto field = [&](size_t offset, size_t bytes) {
-            return number_in(entry.subspan(offset, bytes), TIFFIsBigEndian(tiff) != 0);
-        };
-        if (field(0, 2) != number || field(kTypeAt, 2) != TIFF_ASCII) continue;
-        const size_t value_at = kCountAt + format.number;
-        const uint64_t length = field(kCountAt, format.number), place = field(value_at, format.number);
-        const bool is_within = length <= format.number;
-        if (!is_within && (length > file.size() || place > file.size() - length)) return {};
-        std::string text(length, '\0');
-        const auto bytes = std::as_writable_bytes(std::span(text));
-        is_within ? (void)std::ranges::copy(entry.subspan(value_at, length), bytes.begin())
-                  : file.read_at(place, bytes);
-        return text;
-    }
-    return {};
-}
-
-int write_strings(TIFF* tiff, uint16_t number, const std::string& strings) {
-    std::string joined = strings;
-    std::ranges::replace(joined, '\0', ' ');
-    char* held = nullptr;
-    if (TIFFSetField(tiff, number, joined.c_str()) != 1 || TIFFGetField(tiff, number, &held) != 1) return 0;
-    std::ranges::copy(strings, held);
-    return 1;
-}
-
-namespace {
 
 bool is_deflate(TIFF* tiff) {
     uint16_t compression = COMPRESSION_NONE, fill_order = FILLORDER_MSB2LSB;
@@ -209,6 +134,73 @@ std::string find_fault(std::span<const std::byte> block, size_t expected) {
 }
 
 }  // namespace
+
+TiffHandle::TiffHandle(const RandomAccessFile& file) : stream_(std::make_unique<TiffStream>()) {
+    stream_->source = &file;
+    stream_->size = file.size();
+    open(file.path().string(), "rc");  // c: do not split strips, keep them as they are in the file
+}
+
+TiffHandle::TiffHandle(AtomicFile& file, bool big_tiff, ByteOrder order) : stream_(std::make_unique<TiffStream>()) {
+    stream_->target = &file;
+    const std::string mode = std::string("w") + (order == ByteOrder::big ? "b" : "") + (big_tiff ? "8" : "");
+    open(file.path().string(), mode.c_str());
+    if (!tiff_) fail_writing();
+}
+
+void TiffHandle::open(const std::string& name, const char* mode) {
+    const Handle<TIFFOpenOptions*, TIFFOpenOptionsFree> options(TIFFOpenOptionsAlloc());
+    require(options != nullptr, "libtiff could not start: out of memory");
+    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), keep_error, stream_.get());
+    TIFFOpenOptionsSetWarningHandlerExtR(options.get(), judge_warning, stream_.get());
+    if (stream_->source != nullptr) TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), allocation_limit(*stream_));
+    tiff_.reset(TIFFClientOpenExt(name.c_str(), mode, stream_.get(), read_proc, write_proc, seek_proc, close_proc,
+                                  size_proc, nullptr, nullptr, options.get()));
+}
+
+std::string TiffHandle::error() const { return stream_->text[0] == '\0' ? "libtiff does not say why" : stream_->text; }
+
+bool TiffHandle::has_error() const { return stream_->text[0] != '\0'; }
+
+void TiffHandle::clear_error() { stream_->text[0] = '\0'; }
+
+void TiffHandle::fail_writing() const {
+    if (stream_->cause) std::rethrow_exception(stream_->cause);
+    throw Error("writing TIFF failed: " + error());
+}
+
+std::string read_strings(TIFF* tiff, uint16_t number) {
+    constexpr size_t kTypeAt = 2, kCountAt = 4;
+    const RandomAccessFile& file = *stream_of(TIFFClientdata(tiff)).source;
+    const DirectoryFormat format = directory_format(tiff);
+    const std::vector<std::byte> entries = read_entries(tiff, file, format);
+    for (size_t at = 0; at < entries.size(); at += format.entry) {
+        const auto entry = std::span(entries).subspan(at, format.entry);
+        const auto field = [&](size_t offset, size_t bytes) {
+            return number_in(entry.subspan(offset, bytes), TIFFIsBigEndian(tiff) != 0);
+        };
+        if (field(0, 2) != number || field(kTypeAt, 2) != TIFF_ASCII) continue;
+        const size_t value_at = kCountAt + format.number;
+        const uint64_t length = field(kCountAt, format.number), place = field(value_at, format.number);
+        const bool is_within = length <= format.number;
+        if (!is_within && (length > file.size() || place > file.size() - length)) return {};
+        std::string text(length, '\0');
+        const auto bytes = std::as_writable_bytes(std::span(text));
+        is_within ? (void)std::ranges::copy(entry.subspan(value_at, length), bytes.begin())
+                  : file.read_at(place, bytes);
+        return text;
+    }
+    return {};
+}
+
+int write_strings(TIFF* tiff, uint16_t number, const std::string& strings) {
+    std::string joined = strings;
+    std::ranges::replace(joined, '\0', ' ');
+    char* held = nullptr;
+    if (TIFFSetField(tiff, number, joined.c_str()) != 1 || TIFFGetField(tiff, number, &held) != 1) return 0;
+    std::ranges::copy(strings, held);
+    return 1;
+}
 
 std::string find_deflate_fault(TIFF* tiff, uint32_t block, std::span<const std::byte> decoded,
                                const RandomAccessFile& file) {

@@ -196,6 +196,29 @@ class BandCounter {
     int64_t live_, peak_;
 };
 
+/// Chunks of a ring that are in memory when a step has added its own.
+int64_t chunks_held(const BandSchedule& schedule, int64_t step, size_t ring) {
+    const int64_t first_row = schedule.held(step, ring).begin;
+    int64_t chunks = 1;
+    while (chunks <= step && schedule.made(step - chunks, ring).end > first_row) ++chunks;
+    return chunks;
+}
+
+/// Whether `step` does what the step before it does, one band further down. It does not at a border of the image, where
+/// less is held of what a layer reads.
+bool repeats_the_one_before(const BandSchedule& schedule, int64_t step) {
+    const auto is_shifted = [&](size_t map, const Range& before, const Range& after) {
+        const int64_t rows = schedule.shape().band / schedule.graph().shape(map).scale;
+        return after == Range{before.begin + rows, before.end + rows};
+    };
+    for (size_t map = 0; map < schedule.graph().size(); ++map)
+        if (!is_shifted(map, schedule.made(step - 1, map), schedule.made(step, map)) ||
+            !is_shifted(map, schedule.held(step - 1, map), schedule.held(step, map)) ||
+            !is_shifted(map, schedule.kept(step - 1, map), schedule.kept(step, map)))
+            return false;
+    return true;
+}
+
 }  // namespace
 
 std::vector<bool> rings_of(const BandSchedule& schedule) {
@@ -223,33 +246,6 @@ std::vector<int64_t> rows_stored(const BandSchedule& schedule) {
 int64_t peak_of_bands(const BandSchedule& schedule, const MemoryPath& path, RowMemory memory) {
     return BandCounter(schedule, path, memory).peak();
 }
-
-namespace {
-
-/// Chunks of a ring that are in memory when a step has added its own.
-int64_t chunks_held(const BandSchedule& schedule, int64_t step, size_t ring) {
-    const int64_t first_row = schedule.held(step, ring).begin;
-    int64_t chunks = 1;
-    while (chunks <= step && schedule.made(step - chunks, ring).end > first_row) ++chunks;
-    return chunks;
-}
-
-/// Whether `step` does what the step before it does, one band further down. It does not at a border of the image, where
-/// less is held of what a layer reads.
-bool repeats_the_one_before(const BandSchedule& schedule, int64_t step) {
-    const auto is_shifted = [&](size_t map, const Range& before, const Range& after) {
-        const int64_t rows = schedule.shape().band / schedule.graph().shape(map).scale;
-        return after == Range{before.begin + rows, before.end + rows};
-    };
-    for (size_t map = 0; map < schedule.graph().size(); ++map)
-        if (!is_shifted(map, schedule.made(step - 1, map), schedule.made(step, map)) ||
-            !is_shifted(map, schedule.held(step - 1, map), schedule.held(step, map)) ||
-            !is_shifted(map, schedule.kept(step - 1, map), schedule.kept(step, map)))
-            return false;
-    return true;
-}
-
-}  // namespace
 
 int64_t places_of_chunks(const BandSchedule& schedule) {
     const std::vector<bool> rings = rings_of(schedule);
