@@ -1,12 +1,14 @@
-// How the CPU engine `native` computes each convolution, and the memory that its weights and its scratch take. The
-// engine allocates by these figures and the plan predicts with them. They depend on the graph and the precision,
-// never on the processor.
+// How the CPU engine `native` computes each convolution, and the memory that its maps, its weights and its scratch
+// take. The engine allocates by these figures and the plan predicts with them. They depend on the graph and the
+// precision, never on the processor.
 #pragma once
 
 #include "network/graph_facts.hpp"
 
 #include "patchbench/base/shape.hpp"
 #include "patchbench/network/memory_plan.hpp"
+
+#include <vector>
 
 namespace pb::network {
 
@@ -107,5 +109,19 @@ struct NativeConvolution {
 
 /// Of each thread; a multiple of 64.
 [[nodiscard]] int64_t native_scratch_bytes(const Graph& graph, WinogradForm form);
+
+inline constexpr int64_t kArenaAlignment = 64;  // bytes: one cache line and the widest vector register
+
+/// A place for every block of a memory plan in one allocation, before anything runs.
+struct Arena {
+    std::vector<int64_t> offsets;  // in bytes, one for each block of the plan; multiples of kArenaAlignment
+    int64_t bytes = 0;             // of the whole arena
+};
+
+/// `pixels` counts those of all windows of a batch; extents of windows are multiples of the network's alignment. Blocks
+/// that are live at the same time never overlap. Greedy (Pisarchyk & Lee 2020): each block goes into the smallest gap
+/// that holds it between the placed blocks that are live at the same time. Blocks are placed largest first or earliest
+/// first, whichever takes less memory.
+[[nodiscard]] Arena place_blocks(const MemoryPlan& plan, int64_t pixels);
 
 }  // namespace pb::network

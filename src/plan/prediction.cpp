@@ -1,6 +1,5 @@
 #include "plan/prediction.hpp"
 
-#include "network/arena.hpp"
 #include "network/graph_facts.hpp"
 #include "network/native_layout.hpp"
 #include "plan/cropping.hpp"

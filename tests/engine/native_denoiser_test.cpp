@@ -1,5 +1,4 @@
 #include "engine/engines.hpp"
-#include "network/arena.hpp"
 #include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_text.hpp"

@@ -1,5 +1,3 @@
-#include "network/arena.hpp"
-
 #include "network/native_layout.hpp"
 #include "random_graph.hpp"
 #include "support/graph_text.hpp"

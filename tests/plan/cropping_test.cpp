@@ -1,6 +1,5 @@
 #include "plan/cropping.hpp"
 
-#include "network/arena.hpp"
 #include "network/native_layout.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"

@@ -7,7 +7,7 @@
 #include "engine/native/kernels.hpp"
 #include "engine/native/packed_weights.hpp"
 #include "engine/windows.hpp"
-#include "network/arena.hpp"
+#include "network/native_layout.hpp"
 
 #include "patchbench/base/views.hpp"
 #include "patchbench/engine/denoiser.hpp"

@@ -4,7 +4,6 @@
 #include "image/sample_types.hpp"
 #include "image/tiff/block_cache.hpp"
 #include "image/tiff/handle.hpp"
-#include "image/tiff/imagej.hpp"
 #include "image/tiff/layout.hpp"
 #include "image/tiff/pages.hpp"
 #include "image/tiff/tags.hpp"

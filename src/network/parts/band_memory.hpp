@@ -2,7 +2,7 @@
 // that does not grow with the height of the image.
 #pragma once
 
-#include "network/arena.hpp"
+#include "network/native_layout.hpp"
 #include "network/parts/band_schedule.hpp"
 
 namespace pb::network {

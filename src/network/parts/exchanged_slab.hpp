@@ -8,7 +8,7 @@
 // slab has at least one row of each map, so rows travel between direct neighbours only.
 #pragma once
 
-#include "network/arena.hpp"
+#include "network/native_layout.hpp"
 #include "network/parts/pieces.hpp"
 #include "network/receptive_field.hpp"
 

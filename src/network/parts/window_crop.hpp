@@ -6,7 +6,7 @@
 // that they have then. Windows at the border of an image have other cores, and need less, than those within it.
 #pragma once
 
-#include "network/arena.hpp"
+#include "network/native_layout.hpp"
 #include "network/parts/pieces.hpp"
 
 namespace pb::network {
