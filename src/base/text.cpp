@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
-#include <vector>
 
 namespace pb {
 
@@ -25,6 +24,15 @@ const char* word_for(size_t ranks) { return ranks == 1 ? "rank " : "ranks "; }
 void add_item(std::string& list, std::string_view item, std::string_view separator) {
     if (!list.empty()) list += separator;
     list += item;
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
+    std::vector<std::string_view> pieces;
+    while (!text.empty()) {
+        pieces.push_back(text.substr(0, text.find(separator)));
+        text.remove_prefix(std::min(text.size(), pieces.back().size() + separator.size()));
+    }
+    return pieces;
 }
 
 std::string place_text(const char* file, unsigned line, const char* function) {

@@ -7,11 +7,15 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace pb {
 
 /// Appends `item` to `list`, with `separator` before it unless it is the first.
 void add_item(std::string& list, std::string_view item, std::string_view separator = ", ");
+
+/// The pieces of `text` that `separator` ends; behind the last one it may be missing. They point into `text`.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, std::string_view separator);
 
 /// "1 point", "3 points".
 template <class Count>

@@ -39,12 +39,10 @@ CallTime parse_entry(const TimedSettings& settings, std::string_view entry) {
 
 std::vector<CallTime> parse_table(const TimedSettings& settings) {
     std::vector<CallTime> times;
-    for (std::string_view rest = settings.table; !rest.empty();) {
-        const auto comma = rest.find(',');
-        times.push_back(parse_entry(settings, rest.substr(0, comma)));
+    for (const std::string_view entry : split(settings.table, ",")) {
+        times.push_back(parse_entry(settings, entry));
         if (times.size() > 1 && times.back().batch <= times[times.size() - 2].batch)
             refuse_table(settings, "batches must ascend");
-        rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
     return times;
 }

@@ -93,10 +93,9 @@ int usable_processors() {
 std::vector<int> parse_processors(const std::string& text) {
     constexpr int kMost = 1 << 20;  // a hostile range must not fill the memory
     std::vector<int> processors;
-    std::istringstream parts(text);
-    for (std::string part; std::getline(parts, part, ',');) {
+    for (const std::string_view part : split(text, ",")) {
         const size_t dash = part.find('-');
-        const std::string last = dash == std::string::npos ? part : part.substr(dash + 1);
+        const std::string_view last = dash == std::string_view::npos ? part : part.substr(dash + 1);
         int begin = 0, end = 0;
         if (!read_number(part.substr(0, dash), begin) || !read_number(last, end) || end > kMost) return {};
         for (int processor = begin; processor <= end; ++processor) processors.push_back(processor);

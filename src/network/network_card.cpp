@@ -101,16 +101,13 @@ std::string stored_text(const NetworkCard& card) {
 }
 
 NetworkCard parse_network_card(std::string_view text) {
-    constexpr std::string_view kSeparator = ", ";
     NetworkCard card;
     const size_t layers = text.find(kLayers);
     if (layers != std::string_view::npos) card.layers = parse_graph(text.substr(layers + kLayers.size()));
-    for (std::string_view rest = text.substr(0, layers); !rest.empty();) {
-        const std::string_view item = rest.substr(0, rest.find(kSeparator));
+    for (const std::string_view item : split(text.substr(0, layers), ", ")) {
         const size_t space = item.find(' ');
         if (space == std::string_view::npos) throw UsageError(fmt::format("'{}' is no card of a network", text));
         set_value(card, item.substr(0, space), item.substr(space + 1));
-        rest.remove_prefix(std::min(rest.size(), item.size() + kSeparator.size()));
     }
     check(card);
     return card;

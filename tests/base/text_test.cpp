@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -48,6 +49,12 @@ TEST(Suggest, FindsTheNearestWordOnly) {
     EXPECT_EQ(nearest_word("haallo", known), "halo");
     EXPECT_EQ(nearest_word("PATCH", known), "patch");
     EXPECT_EQ(nearest_word("temperature", known), "");
+}
+
+TEST(Split, GivesThePiecesThatTheSeparatorEnds) {
+    EXPECT_THAT(split("a, b", ", "), testing::ElementsAre("a", "b"));
+    EXPECT_THAT(split("a,,b,", ","), testing::ElementsAre("a", "", "b"));
+    EXPECT_THAT(split("", ","), testing::IsEmpty());
 }
 
 TEST(RankList, WhatFollowsOneAnotherIsARun) {

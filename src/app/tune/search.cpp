@@ -1,6 +1,7 @@
 #include "app/terminal.hpp"
 #include "app/tune/tune.hpp"
 #include "base/stopwatch.hpp"
+#include "base/text.hpp"
 #include "comm/interruption.hpp"
 #include "config/settings_access.hpp"
 #include "measure/tuning.hpp"
@@ -52,10 +53,9 @@ std::string text_of(const config::PointSettings& settings) {
 }
 
 config::PointSettings with_text(config::PointSettings settings, const std::string& text) {
-    for (size_t begin = 0; begin < text.size();) {
-        const size_t equals = text.find('=', begin), end = text.find('\n', begin);
-        config::set_by_key(settings, text.substr(begin, equals - begin), text.substr(equals + 1, end - equals - 1));
-        begin = end + 1;
+    for (const std::string_view line : split(text, "\n")) {
+        const size_t equals = line.find('=');
+        config::set_by_key(settings, line.substr(0, equals), line.substr(equals + 1));
     }
     return settings;
 }

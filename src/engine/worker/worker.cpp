@@ -1,5 +1,6 @@
 #include "engine/worker/worker.hpp"
 
+#include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "device/host_memory.hpp"
 #include "engine/onnx/onnx_network.hpp"
@@ -88,9 +89,8 @@ std::vector<std::string> command_line(const Weights& weights, const EngineOption
           std::string("--limit"), std::to_string(worker.memory_limit_bytes)})
         command.push_back(word);
     if (options.device.is_cuda()) command.push_back(fmt::format("--device=cuda:{}", options.device.index));
-    std::istringstream words(worker.options);
-    for (std::string word; std::getline(words, word, ',');)
-        if (!word.empty()) command.push_back("--option=" + word);
+    for (const std::string_view word : split(worker.options, ","))
+        if (!word.empty()) command.push_back(fmt::format("--option={}", word));
     if (!weights.card) return command;
     command.push_back("--model=" + std::filesystem::absolute(weights.source).string());
     if (weights.card->sigma == network::SigmaInput::input) command.emplace_back("--sigma-input");
