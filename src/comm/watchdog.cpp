@@ -1,5 +1,6 @@
 #include "comm/watchdog.hpp"
 
+#include "base/stopwatch.hpp"
 #include "comm/interruption.hpp"
 #include "comm/shared/node_memory.hpp"
 
@@ -11,9 +12,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <iostream>
-#include <limits>
 #include <mutex>
 #include <new>
 #include <sstream>
@@ -48,13 +49,6 @@ NodeMemory make_beats(const Communicator& node) {
 }
 
 std::string describe_rank(int rank) { return fmt::format("rank {}@{} (pid {})", rank, host_name(), getpid()); }
-
-constexpr int64_t kNoCall = std::numeric_limits<int64_t>::max();
-
-int64_t steady_ns() {
-    const auto since = std::chrono::steady_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-}
 
 }  // namespace
 
@@ -161,14 +155,14 @@ void end_job(const std::string& rank, const std::string& why) noexcept {
     MpiSession::abort(static_cast<int>(ExitCode::failed));
 }
 
-CallLimit::Running::Running(CallLimit& limit) : deadline_(limit.deadline_ns_) {
-    deadline_ = steady_ns() + static_cast<int64_t>(limit.limit_s_ * 1e9);
+CallLimit::Running::Running(CallLimit& limit) : deadline_s_(limit.deadline_s_) {
+    deadline_s_ = monotonic_seconds() + limit.limit_s_;
 }
 
-CallLimit::Running::~Running() { deadline_ = kNoCall; }
+CallLimit::Running::~Running() { deadline_s_ = HUGE_VAL; }
 
 CallLimit::CallLimit(std::string rank, std::string what, double limit_s)
-    : rank_(std::move(rank)), what_(std::move(what)), limit_s_(limit_s), deadline_ns_(kNoCall) {
+    : rank_(std::move(rank)), what_(std::move(what)), limit_s_(limit_s) {
     const SignalsBlocked in_new_thread;
     thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
@@ -183,7 +177,8 @@ void CallLimit::watch(const std::stop_token& stop) {
     const std::chrono::duration<double> interval(limit_s_ / 10);
     std::unique_lock lock(mutex_);
     while (!ended_.wait_for(lock, stop, interval, [] { return false; }) && !stop.stop_requested())
-        if (steady_ns() > deadline_ns_) end_job(rank_, fmt::format("{} did not return within {} s", what_, limit_s_));
+        if (monotonic_seconds() > deadline_s_)
+            end_job(rank_, fmt::format("{} did not return within {} s", what_, limit_s_));
 }
 
 }  // namespace pb::comm

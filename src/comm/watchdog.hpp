@@ -6,8 +6,8 @@
 #include "comm/communicator.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
-#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -75,13 +75,13 @@ class CallLimit {
         Running& operator=(const Running&) = delete;
 
       private:
-        std::atomic<int64_t>& deadline_;
+        std::atomic<double>& deadline_s_;
     };
     void watch(const std::stop_token& stop);
 
     std::string rank_, what_;
     double limit_s_;
-    std::atomic<int64_t> deadline_ns_;  // on the steady clock
+    std::atomic<double> deadline_s_{HUGE_VAL};  // on the monotonic clock; infinite between calls
     std::mutex mutex_;
     std::condition_variable_any ended_;
     std::jthread thread_;
