@@ -103,11 +103,7 @@ void Network::run(const BatchView& in, const BatchView& out, StepClock* clock) {
     Workplace place{.maps = {}, .scratch = scratch_in(buffer, arena_)};
     place.maps.reserve(graph_.size());
     for (size_t i = 0; i < graph_.size(); ++i) place.maps.push_back(whole_map(i, in, out, buffer));
-    if (clock != nullptr) clock->start();
-    for (size_t step = 0; step < calls_.size(); ++step) {
-        run_step(step, place);
-        if (clock != nullptr) clock->add(calls_[step].step);
-    }
+    run_steps(place, clock);
 }
 
 Map Network::map_of(size_t operation, int64_t n, Extent image) const {
@@ -136,6 +132,15 @@ Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& o
     else
         map.rows.values = static_cast<float*>(out.pointer);
     return map;
+}
+
+void Network::run_steps(const Workplace& place, StepClock* clock) {
+    if (clock != nullptr) clock->start();
+    for (size_t step = 0; step < calls_.size(); ++step) {
+        run_step(step, place);
+        const Map& made = place.maps[calls_[step].step.last];
+        if (clock != nullptr) clock->add(calls_[step].step, made.part());
+    }
 }
 
 void Network::run_step(size_t step, const Workplace& place) {

@@ -28,6 +28,10 @@ struct Map {
         return {rows.values, rows.first, rows.places, rows.row_floats, rows.first_column, rows.channels};
     }
     [[nodiscard]] int64_t num_made() const { return n * made.size(); }
+    /// The part of each window that a call computes.
+    [[nodiscard]] double part() const {
+        return static_cast<double>(made.size() * columns.size()) / static_cast<double>(h * w);
+    }
 };
 
 /// What calls work on.
@@ -57,6 +61,8 @@ class Network {
     /// The map that an operation makes of `n` images, without memory: rows are neither placed nor made, columns are
     /// all.
     [[nodiscard]] Map map_of(size_t operation, int64_t n, Extent image) const;
+    /// All steps, as run_step. `clock`, where there is one, times them.
+    void run_steps(const Workplace& place, StepClock* clock);
     /// Number `step` of steps(). Rows of the result that it makes, and those of the maps it reads, are in memory.
     void run_step(size_t step, const Workplace& place);
 

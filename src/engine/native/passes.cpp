@@ -195,16 +195,7 @@ void Cropped::place_maps(const BatchView& in, const BatchView& out, const Rect& 
 
 void Cropped::run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock) {
     place_maps(in, out, core);
-    if (clock != nullptr) clock->start();
-    for (size_t step = 0; step < network_.steps().size(); ++step) {
-        network_.run_step(step, place_);
-        if (clock != nullptr) clock->add(network_.steps()[step], part_of(network_.steps()[step]));
-    }
-}
-
-double Cropped::part_of(const network::Step& step) const {
-    const Map& map = place_.maps[step.last];
-    return static_cast<double>(map.made.size() * map.columns.size()) / static_cast<double>(map.h * map.w);
+    network_.run_steps(place_, clock);
 }
 
 }  // namespace pb::engine::native

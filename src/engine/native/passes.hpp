@@ -81,7 +81,6 @@ class Cropped final : public AlikeCropPass {
     void run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock) override;
     void place_maps(const BatchView& in, const BatchView& out, const Rect& core);
     [[nodiscard]] Map map_at(size_t operation, int64_t n, const Rect& core) const;
-    [[nodiscard]] double part_of(const network::Step& step) const;
 
     Network& network_;
     network::Arena arena_;
