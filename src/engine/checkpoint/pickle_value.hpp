@@ -23,21 +23,18 @@ namespace pb::engine {
 /// save beside the weights.
 enum class Callable : uint8_t { ordered_dict, counter, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter, setting };
 
-struct TupleRef {
+enum class HeapKind : uint8_t { tuple, list, dict, storage, tensor };
+
+/// An element of the list of this kind in a PickleHeap.
+template <HeapKind>
+struct HeapRef {
     size_t index;
 };
-struct ListRef {
-    size_t index;
-};
-struct DictRef {
-    size_t index;
-};
-struct StorageRef {
-    size_t index;
-};
-struct TensorRef {
-    size_t index;
-};
+using TupleRef = HeapRef<HeapKind::tuple>;
+using ListRef = HeapRef<HeapKind::list>;
+using DictRef = HeapRef<HeapKind::dict>;
+using StorageRef = HeapRef<HeapKind::storage>;
+using TensorRef = HeapRef<HeapKind::tensor>;
 
 /// What a `Callable::setting` makes: its items and attributes are dropped.
 struct Setting {};
