@@ -259,11 +259,10 @@ std::string unknown_key(std::string_view key) {
     if (std::ranges::find(kStudyWords, key) != kStudyWords.end())
         return "'" + std::string(key) + "' cannot stand here; docs/studies.md says where it can";
     std::vector<std::string> known = all_keys();
-    const auto is_known = [&](std::string_view word) { return std::ranges::find(known, word) != known.end(); };
-    if (const size_t dot = key.rfind('.'); dot != std::string_view::npos && is_known(key.substr(dot + 1)))
+    if (const size_t dot = key.rfind('.'); dot != std::string_view::npos && contains(known, key.substr(dot + 1)))
         return fmt::format("unknown key '{}': '{}' stands by itself, not below '{}'", key, key.substr(dot + 1),
                            key.substr(0, dot));
-    if (const size_t blank = key.find(' '); is_known(key.substr(0, blank)))
+    if (const size_t blank = key.find(' '); contains(known, key.substr(0, blank)))
         return fmt::format("unknown key '{}': a ':' is missing after '{}'", key, key.substr(0, blank));
     known.insert(known.end(), kStudyWords.begin(), kStudyWords.end());
     for (const auto& each : all_keys())  // groups, such as "image"
