@@ -63,11 +63,9 @@ double middle_of(std::vector<float>& details, double step) {
 /// True when every sample is a multiple of 1/255.
 bool has_eight_bits(const PixelView& image) {
     constexpr float kTolerance = 1e-3F;
-    for (int64_t y = 0; y < image.extent.h; ++y) {
-        const auto* row = reinterpret_cast<const float*>(image.row(y));
-        for (int64_t i = 0; i < image.extent.w * image.channels; ++i)
-            if (!(std::abs(row[i] * 255.0F - std::round(row[i] * 255.0F)) < kTolerance)) return false;
-    }
+    for (int64_t y = 0; y < image.extent.h; ++y)
+        for (const float sample : floats_in(image, y))
+            if (!(std::abs(sample * 255.0F - std::round(sample * 255.0F)) < kTolerance)) return false;
     return true;
 }
 

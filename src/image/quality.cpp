@@ -23,15 +23,11 @@ void check_pair(const PixelView& a, const PixelView& b) {
 
 using RowSamples = std::span<const float>;
 
-RowSamples samples_of(const PixelView& image, int64_t y) {
-    return {reinterpret_cast<const float*>(image.row(y)), static_cast<size_t>(image.extent.w * image.channels)};
-}
-
 /// Calls `use(y, a's row, b's row)` for each row of two images.
 template <class Use>
 void for_each_row(const PixelView& a, const PixelView& b, Use&& use) {
     check_pair(a, b);
-    for (int64_t y = 0; y < a.extent.h; ++y) use(y, samples_of(a, y), samples_of(b, y));
+    for (int64_t y = 0; y < a.extent.h; ++y) use(y, floats_in(a, y), floats_in(b, y));
 }
 
 float clip(float v) { return std::clamp(v, 0.0F, 1.0F); }
@@ -42,7 +38,7 @@ constexpr int kBand = 64;  // rows of the result computed together, so that memo
 cv::Mat channel_rows(const PixelView& image, int64_t channel, int64_t begin, int64_t count) {
     cv::Mat rows(static_cast<int>(count), static_cast<int>(image.extent.w), CV_64F);
     for (int y = 0; y < rows.rows; ++y) {
-        const float* from = samples_of(image, begin + y).data() + channel;
+        const float* from = floats_in(image, begin + y).data() + channel;
         for (int x = 0; x < rows.cols; ++x) rows.at<double>(y, x) = clip(from[x * image.channels]);
     }
     return rows;

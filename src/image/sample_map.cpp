@@ -205,11 +205,8 @@ Image fill_gaps(const PixelView& around, const Rect& place, const Rect& part) {
 
 int64_t count_gaps(const PixelView& image) {
     int64_t count = 0;
-    for (int64_t y = 0; y < image.extent.h; ++y) {
-        const auto* row = reinterpret_cast<const float*>(image.row(y));
-        count +=
-            std::count_if(row, row + image.extent.w * image.channels, [](float value) { return std::isnan(value); });
-    }
+    for (int64_t y = 0; y < image.extent.h; ++y)
+        count += std::ranges::count_if(floats_in(image, y), [](float value) { return std::isnan(value); });
     return count;
 }
 

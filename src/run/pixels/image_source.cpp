@@ -129,12 +129,10 @@ void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
     const image::Image marked = file_->read_marked(shifted(part, crop_));
     if (pb::image::count_gaps(marked.view()) == 0) return;
     const image::Image seen = read_unit(part);
-    const int64_t count = part.extent.w * channels_;
     for (int64_t y = 0; y < part.extent.h; ++y) {
-        const auto* marks = reinterpret_cast<const float*>(marked.view().row(y));
-        const auto* from = reinterpret_cast<const float*>(seen.view().row(y));
+        const auto marks = floats_in(marked.view(), y), from = floats_in(seen.view(), y);
         auto* to = reinterpret_cast<float*>(unit.row(y));
-        for (int64_t i = 0; i < count; ++i)
+        for (size_t i = 0; i < marks.size(); ++i)
             if (std::isnan(marks[i])) to[i] = from[i];
     }
 }

@@ -67,9 +67,8 @@ struct Moments {
 
 void add_differences(const PixelView& noisy, const PixelView& clean, Moments& moments) {
     for (int64_t y = 0; y < clean.extent.h; ++y) {
-        const auto* with = reinterpret_cast<const float*>(noisy.row(y));
-        const auto* without = reinterpret_cast<const float*>(clean.row(y));
-        for (int64_t i = 0; i < clean.extent.w * clean.channels; ++i)
+        const auto with = floats_in(noisy, y), without = floats_in(clean, y);
+        for (size_t i = 0; i < without.size(); ++i)
             moments.add(static_cast<double>(with[i]) - static_cast<double>(without[i]));
     }
 }
