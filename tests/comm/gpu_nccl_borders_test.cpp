@@ -72,7 +72,7 @@ class DeviceRows {
     void exchange(int64_t pass, int64_t number, int64_t fails_at, Place place) {
         require(number != fails_at || place != Place::before, "this rank fails");
         const size_t bytes = bytes_of(number);
-        std::array<NeighbourMessage, 2> messages;
+        std::array<BorderRows, 2> messages;
         for (size_t side = 0; side < 2; ++side) {
             if (!has_neighbour(side)) continue;
             const Bytes& rows = sent_.emplace_back(rows_of(rank_, pass, number, side));

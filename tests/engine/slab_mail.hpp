@@ -45,10 +45,10 @@ struct BorderMail {
 class MailExchange final : public engine::RowExchange {
   public:
     MailExchange(BorderMail& above, BorderMail& below) : above_(above), below_(below) {}
-    void start(const engine::BorderRows& above, const engine::BorderRows& below) override {
+    void start(const BorderRows& above, const BorderRows& below) override {
         require(!is_open_, "one exchange at a time");
         is_open_ = true;
-        for (const engine::BorderRows& side : {above, below})
+        for (const BorderRows& side : {above, below})
             require(side.sent.empty() == side.received.empty(), "an empty message says that a rank has failed");
         rows_ = {above, below};
         if (!above.sent.empty()) above_.up.put(above.sent);
@@ -63,7 +63,7 @@ class MailExchange final : public engine::RowExchange {
 
   private:
     BorderMail &above_, &below_;
-    std::array<engine::BorderRows, 2> rows_;
+    std::array<BorderRows, 2> rows_;
     bool is_open_ = false;
 };
 

@@ -1,5 +1,5 @@
 // Views of samples in memory that something else owns, described without any vendor type: a batch of windows, and the
-// pixels of a rectangle (an image, a window of one, or the core of a window).
+// pixels of a rectangle (an image, a window of one, or the core of a window). And rows that travel between neighbours.
 #pragma once
 
 #include "patchbench/base/device_id.hpp"
@@ -70,5 +70,12 @@ template <class Byte>
 [[nodiscard]] BasicPixelView<Byte> dense_view(Byte* pixels, Extent extent, int64_t channels, DType dtype) {
     return {pixels, extent, channels, dtype, static_cast<size_t>(extent.w * channels) * size_of(dtype)};
 }
+
+/// The border rows of one map on one side of a slab, in memory of the host or of a device: own rows for the neighbour,
+/// and room for rows of the neighbour. Both are empty where there is no neighbour.
+struct BorderRows {
+    std::span<const std::byte> sent;
+    std::span<std::byte> received;
+};
 
 }  // namespace pb

@@ -76,15 +76,8 @@ class BandPass {
     std::function<void(int64_t, int64_t)> layer_done_;
 };
 
-/// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour, in
-/// memory of the denoiser's device. Both are empty where there is no neighbour.
-struct BorderRows {
-    std::span<const std::byte> sent;
-    std::span<std::byte> received;
-};
-
-/// What a SlabPass asks of its caller: to exchange border rows with the neighbours. One exchange at a time; both sides
-/// of a border make the same exchanges in the same order.
+/// What a SlabPass asks of its caller: to exchange border rows with the neighbours, in memory of the denoiser's device.
+/// One exchange at a time; both sides of a border make the same exchanges in the same order.
 class RowExchange {
   public:
     virtual ~RowExchange() = default;

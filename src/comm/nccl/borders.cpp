@@ -18,7 +18,7 @@ constexpr double kCallTimeouts = 2;  // a call that returns ends by its own time
 /// The byte that a rank sends to each neighbour before both give NCCL the rows between them.
 struct Handshake {
     std::array<std::byte, 1> mine{}, other{};
-    [[nodiscard]] NeighbourMessage message() { return {mine, other}; }
+    [[nodiscard]] BorderRows message() { return {mine, other}; }
 };
 
 class NcclBorderChannel final : public BorderChannel {
@@ -34,7 +34,7 @@ class NcclBorderChannel final : public BorderChannel {
         bytes_sent_ = 0;
     }
 
-    void start(const NeighbourMessage& above, const NeighbourMessage& below) override {
+    void start(const BorderRows& above, const BorderRows& below) override {
         rows_ = {above, below};
         control_.start(handshakes_[0].message(), handshakes_[1].message());
         is_started_ = true;
@@ -95,7 +95,7 @@ class NcclBorderChannel final : public BorderChannel {
     Neighbours control_;
     std::string name_ = name_of_rank(ranks_.ranks());
     std::array<Handshake, 2> handshakes_;  // above, below
-    std::array<NeighbourMessage, 2> rows_;
+    std::array<BorderRows, 2> rows_;
     std::vector<device::Event> ends_;  // of the exchanges of a pass
     size_t num_enqueued_ = 0, num_ended_ = 0;
     bool is_started_ = false;

@@ -37,7 +37,7 @@ struct Neighbours::Impl {
         [[nodiscard]] bool is_open() const { return rank && !has_failed; }
     };
 
-    void start(Border& border, const NeighbourMessage& message) {
+    void start(Border& border, const BorderRows& message) {
         if (!border.is_open()) return;
         border.expected = message.received.size();
         mpi::check(MPI_Irecv(message.received.data(), static_cast<int>(message.received.size()), MPI_BYTE, *border.rank,
@@ -90,7 +90,7 @@ void Neighbours::begin_pass(int64_t num_exchanges) {
     impl_->bytes_sent = 0;
 }
 
-void Neighbours::start(const NeighbourMessage& above, const NeighbourMessage& below) {
+void Neighbours::start(const BorderRows& above, const BorderRows& below) {
     require(!impl_->in_flight && impl_->num_started < impl_->num_exchanges, "border rows: an exchange too many");
     ++impl_->num_started;
     impl_->in_flight = true;

@@ -18,12 +18,12 @@
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/device_id.hpp"
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/views.hpp"
 #include "patchbench/device/stream.hpp"
 
 #include <array>
 #include <memory>
 #include <optional>
-#include <span>
 
 namespace pb::comm {
 
@@ -39,14 +39,8 @@ struct NeighbourRanks {
     [[nodiscard]] bool are_none() const { return !above && !below; }
 };
 
-/// What goes to a neighbour and what comes from it, in memory of the host or of the device. Both ends name the same
-/// sizes, which are not 0.
-struct NeighbourMessage {
-    std::span<const std::byte> sent;
-    std::span<std::byte> received;
-};
-
-/// Not collective. What cannot be taken back when it fails ends the job: a neighbour may wait for it.
+/// Not collective. Both ends of a border name the same sizes, which are not 0. What cannot be taken back when it fails
+/// ends the job: a neighbour may wait for it.
 class BorderChannel {
   public:
     virtual ~BorderChannel() = default;
@@ -54,7 +48,7 @@ class BorderChannel {
     virtual void begin_pass(int64_t num_exchanges) = 0;
     /// Begins the next exchange. The memory stays in use until finish(). Rows of a device are those after the work that
     /// is on the stream by now.
-    virtual void start(const NeighbourMessage& above, const NeighbourMessage& below) = 0;
+    virtual void start(const BorderRows& above, const BorderRows& below) = 0;
     /// Waits for the exchange; rows of a device are there for work that is enqueued later. Throws NeighbourFailed.
     virtual void finish() = 0;
     /// Waits for what finish() has left to the device. With a time-out, unlike Stream::synchronise(), which may follow.
@@ -92,7 +86,7 @@ class Neighbours final : public BorderChannel {
     Neighbours& operator=(const Neighbours&) = delete;
 
     void begin_pass(int64_t num_exchanges) override;
-    void start(const NeighbourMessage& above, const NeighbourMessage& below) override;
+    void start(const BorderRows& above, const BorderRows& below) override;
     void finish() override;
     void finish_pass() override {}
     void give_up() noexcept override;

@@ -41,10 +41,10 @@ class BorderExchange final : public engine::RowExchange {
     BorderExchange(comm::BorderChannel& channel, StageWatch& watch, BatchQueue& batches, int64_t num_exchanges)
         : channel_(channel), watch_(watch), batches_(batches), num_exchanges_(num_exchanges) {}
 
-    void start(const engine::BorderRows& above, const engine::BorderRows& below) override {
+    void start(const BorderRows& above, const BorderRows& below) override {
         comm::stop_if_interrupted();
         inject_fault("exchange");
-        channel_.start({above.sent, above.received}, {below.sent, below.received});
+        channel_.start(above, below);
         batches_.report_step(++num_started_, num_exchanges_);
     }
 

@@ -24,9 +24,9 @@ class StagedExchange final : public engine::RowExchange {
 
     /// `hosts` exchanges the rows in memory of the host. It must outlive the exchanges that follow.
     void begin(engine::RowExchange& hosts) { hosts_ = &hosts; }
-    void start(const engine::BorderRows& above, const engine::BorderRows& below) override {
+    void start(const BorderRows& above, const BorderRows& below) override {
         there_ = {above, below};
-        std::array<engine::BorderRows, 2> here;
+        std::array<BorderRows, 2> here;
         for (size_t side = 0; side < here.size(); ++side) {
             const auto& [sent, received] = there_[side];
             here[side] = {{place(side), sent.size()}, {place(2 + side), received.size()}};
@@ -52,7 +52,7 @@ class StagedExchange final : public engine::RowExchange {
     size_t largest_;
     device::PinnedBuffer memory_;  // for the rows of each side that are sent, and of each that are received
     engine::RowExchange* hosts_ = nullptr;
-    std::array<engine::BorderRows, 2> there_;
+    std::array<BorderRows, 2> there_;
 };
 
 class SlabRun {

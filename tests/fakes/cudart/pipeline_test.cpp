@@ -267,21 +267,21 @@ class ExchangedEndsDenoiser final : public engine::Denoiser {
 /// The neighbours of a slab, which send what it sends to the other one.
 class Mirror final : public engine::RowExchange {
   public:
-    void start(const engine::BorderRows& above, const engine::BorderRows& below) override { rows_ = {above, below}; }
+    void start(const BorderRows& above, const BorderRows& below) override { rows_ = {above, below}; }
     void finish() override {
         std::ranges::copy(rows_[0].sent, rows_[1].received.begin());
         std::ranges::copy(rows_[1].sent, rows_[0].received.begin());
     }
 
   private:
-    std::array<engine::BorderRows, 2> rows_;
+    std::array<BorderRows, 2> rows_;
 };
 
 /// The same from device to device, without waiting.
 class MirrorOnDevice final : public engine::RowExchange {
   public:
     explicit MirrorOnDevice(device::Stream& stream) : stream_(stream) {}
-    void start(const engine::BorderRows& above, const engine::BorderRows& below) override { rows_ = {above, below}; }
+    void start(const BorderRows& above, const BorderRows& below) override { rows_ = {above, below}; }
     void finish() override {
         for (size_t side = 0; side < rows_.size(); ++side)
             device::copy_on_device(rows_[1 - side].received.data(), rows_[side].sent.data(), rows_[side].sent.size(),
@@ -290,7 +290,7 @@ class MirrorOnDevice final : public engine::RowExchange {
 
   private:
     device::Stream& stream_;
-    std::array<engine::BorderRows, 2> rows_;
+    std::array<BorderRows, 2> rows_;
 };
 
 /// Says that border rows stay on the device.

@@ -57,7 +57,7 @@ void exchange_borders(const pb::comm::Communicator& world, pb::DeviceId device, 
     const pb::device::DeviceBuffer memory(device, 4 * kBytes);
     const auto message = [&](size_t number) {
         const std::span<std::byte> all(memory.pointer() + number * 2 * kBytes, 2 * kBytes);
-        return pb::comm::NeighbourMessage{all.first(kBytes), all.last(kBytes)};
+        return pb::BorderRows{all.first(kBytes), all.last(kBytes)};
     };
     pb::device::Stream stream(device);
     const auto channel = borders->open(neighbours, stream);
