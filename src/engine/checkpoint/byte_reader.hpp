@@ -26,12 +26,11 @@ using Bytes = std::span<const std::byte>;
 /// Little-endian values from memory that stays valid while the reader is used.
 class ByteReader {
   public:
-    /// Messages call these bytes `name`; they begin at offset `origin` of it.
-    ByteReader(Bytes bytes, std::string name, size_t origin = 0)
-        : bytes_(bytes), name_(std::move(name)), origin_(origin) {}
+    /// Messages call these bytes `name`.
+    ByteReader(Bytes bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {}
 
     [[nodiscard]] size_t left() const { return bytes_.size() - position_; }
-    [[nodiscard]] size_t offset() const { return origin_ + position_; }
+    [[nodiscard]] size_t offset() const { return position_; }
     [[nodiscard]] const std::string& name() const { return name_; }
 
     /// The next `count` bytes; throws UsageError when the file ends before.
@@ -56,7 +55,6 @@ class ByteReader {
   private:
     Bytes bytes_;
     std::string name_;
-    size_t origin_;
     size_t position_ = 0;
 };
 

@@ -1,4 +1,3 @@
-#include "base/user_cache.hpp"
 #include "engine/torch/code.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/fused_plans.hpp"
@@ -23,7 +22,7 @@ namespace pb::engine::torch_engine {
 namespace {
 
 std::shared_ptr<Fusion> make_fusion(const EngineOptions& options) {
-    auto plans = make_cudnn_plans(options.device.index, options.cudnn_benchmark, cache_folder());
+    auto plans = make_cudnn_plans(options.device.index, options.cudnn_benchmark);
     return std::make_shared<Fusion>(std::move(plans), options.precision, options.layout);
 }
 

@@ -203,8 +203,8 @@ class CudnnPlans final : public FusedPlans {
 
 }  // namespace
 
-std::unique_ptr<FusedPlans> make_cudnn_plans(int index, bool autotune, const std::filesystem::path& cache) {
-    return std::make_unique<CudnnPlans>(index, autotune, cache);
+std::unique_ptr<FusedPlans> make_cudnn_plans(int index, bool autotune) {
+    return std::make_unique<CudnnPlans>(index, autotune, cache_folder());
 }
 
 int64_t count_proposed_plans(const FusedLayer& layer, const std::string& device) {

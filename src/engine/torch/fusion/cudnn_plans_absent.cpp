@@ -16,9 +16,7 @@ class NoPlans final : public FusedPlans {
 
 }  // namespace
 
-std::unique_ptr<FusedPlans> make_cudnn_plans(int, bool, const std::filesystem::path&) {
-    return std::make_unique<NoPlans>();
-}
+std::unique_ptr<FusedPlans> make_cudnn_plans(int, bool) { return std::make_unique<NoPlans>(); }
 
 int64_t count_proposed_plans(const FusedLayer&, const std::string&) { throw Error(kWhyNot); }
 

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,11 +94,10 @@ auto build_first(int64_t num_proposed, const SearchLimits& limits, const Build& 
 }
 
 /// Fused plans of cuDNN, through cudnn-frontend: either cudnn_plans.cpp or cudnn_plans_absent.cpp is linked. For CUDA
-/// device `index`, which must be current when a plan is searched or run. With `autotune` the first plans
-/// that cuDNN proposes are timed, and the fastest is used and stored in the folder `cache` (not stored when empty).
-/// Without it the first plan that can be built is used.
-[[nodiscard]] std::unique_ptr<FusedPlans> make_cudnn_plans(int index, bool autotune,
-                                                           const std::filesystem::path& cache);
+/// device `index`, which must be current when a plan is searched or run. With `autotune` the first plans that cuDNN
+/// proposes are timed, and the fastest is used and stored in the user's cache. Without it the first plan that can be
+/// built is used.
+[[nodiscard]] std::unique_ptr<FusedPlans> make_cudnn_plans(int index, bool autotune);
 
 /// Number of plans that cuDNN proposes for `layer` on a device that need not exist: `device` is cuDNN's description of
 /// it in JSON. Throws Error with cuDNN's reason when there are none.
