@@ -74,23 +74,17 @@ class BatchTest(program.ProgramTest):
         self.assertEqual(code, 5, output)
         self.assertIn('SIGUSR1', output)
 
-    def check(self, **variables):
-        return subprocess.run([program.PROGRAM, 'check', '--device', 'cpu'], env={**self.env, **variables}, text=True,
-                              capture_output=True, timeout=60)
+    def wrong_check(self, **variables):
+        return program.run('check', '--device', 'cpu', code=2, env={**self.env, **variables}, timeout=60)
 
     def test_a_wrong_launch_is_named(self):
-        result = self.check(OMPI_COMM_WORLD_SIZE='7')
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertRegex(result.stderr, r'\b7 ranks\b.*\b1\b')
-        result = self.check(SLURM_STEP_NUM_TASKS='2', SLURM_PROCID='0')
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn('srun --mpi=pmix', result.stderr)
+        self.assertRegex(self.wrong_check(OMPI_COMM_WORLD_SIZE='7').stderr, r'\b7 ranks\b.*\b1\b')
+        self.assertIn('srun --mpi=pmix', self.wrong_check(SLURM_STEP_NUM_TASKS='2', SLURM_PROCID='0').stderr)
 
     def test_a_finding_that_is_wrong_is_exit_code_2(self):
-        result = self.check(MPI_LOCALRANKID='5')
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn('WRONG: rank 0@', result.stdout)
-        self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: \d+ findings?, 1 wrong$')
+        found = self.wrong_check(MPI_LOCALRANKID='5').stdout
+        self.assertIn('WRONG: rank 0@', found)
+        self.assertRegex(found.splitlines()[-1], r'^CHECK: \d+ findings?, 1 wrong$')
 
 
 if __name__ == '__main__':

@@ -46,15 +46,13 @@ def flat(settings, prefix=''):
 class Bench(program.ProgramTest):
     def test_a_file_has_the_size_that_it_has(self):
         photo = self.write('photo.png', program.png(48, 40))
-        result = run('bench', '--network', 'dncnn', *SMALL[:-4], '--image', photo, '--out', self.folder / 'out')
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result = run('bench', '--network', 'dncnn', *SMALL[:-4], '--image', photo, '--out', self.folder / 'out', code=0)
         self.assertNotIn('no effect', result.stdout)
 
     def test_measures_the_product_of_its_lists_on_one_and_two_ranks(self):
         for ranks in (0, 2):
             out = self.folder / f'out{ranks}'
-            result = run('bench', '--network', 'unet,dncnn', *SMALL, '--out', out, ranks=ranks)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            result = run('bench', '--network', 'unet,dncnn', *SMALL, '--out', out, ranks=ranks, code=0)
             self.assert_valid(result.stdout.strip().splitlines()[-1])
             points = points_of(lines_of((out / 'results.jsonl').read_text()))
             chosen = [(point['point']['network'], point['point']['batch']) for point in points]
@@ -71,8 +69,7 @@ class Bench(program.ProgramTest):
 
     def test_json_is_the_results_file_and_nothing_else(self):
         out = self.folder / 'out'
-        result = run('bench', *SMALL, '--json', '--out', out, ranks=2)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('bench', *SMALL, '--json', '--out', out, ranks=2, code=0)
         self.assertEqual(result.stdout, (out / 'results.jsonl').read_text())
         lines = lines_of(result.stdout)
         self.assertEqual((lines[0]['type'], lines[-1]['type']), ('study', 'end'))
@@ -84,8 +81,7 @@ class Bench(program.ProgramTest):
 
     def test_without_a_folder_the_results_are_in_a_temporary_one_that_is_named(self):
         environment = {**os.environ, 'TMPDIR': str(self.folder)}
-        result = run('bench', *SMALL, cwd=self.folder, env=environment)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('bench', *SMALL, cwd=self.folder, env=environment, code=0)
         file, = self.folder.glob('patchbench-bench-*/results.jsonl')
         self.assertIn(f'results: {file}\n', result.stdout)
         self.assertEqual(list(file.parent.glob('*.png')), [], 'images only with --save-images')
@@ -94,28 +90,24 @@ class Bench(program.ProgramTest):
     def test_takes_files_with_commas_in_their_names(self):
         image = self.write('a,b.png', program.png(48, 40))
         other = self.write('c.png', program.png(40, 48))
-        result = run('bench', *SMALL[:-4], '--image', image, '--image', other, '--json')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('bench', *SMALL[:-4], '--image', image, '--image', other, '--json', code=0)
         points = points_of(lines_of(result.stdout))
         self.assertEqual([point['point']['image']['path'] for point in points], [str(image), str(other)] * 2)
         self.assertNotIn('no effect', result.stderr)
         engine = self.folder / 'my,engine.py'
-        absent = run('bench', *SMALL[:-4], '--engine', f'python:{engine}')
-        self.assertEqual(absent.returncode, 1, absent.stderr)
+        absent = run('bench', *SMALL[:-4], '--engine', f'python:{engine}', code=1)
         self.assertIn(f'there is no file {engine}', absent.stdout)
 
     def test_says_how_long_a_point_takes_that_was_given_too_little_time(self):
         """16 windows of 0.3 s a pass; 4 passes, one of them to warm up."""
         result = run('bench', '--engine', 'timed', '--timed-per-window-s', 0.3, '--bounds', 'off', '--batch', 1,
-                     '--max-time', 4, '--out', self.folder / 'out')
-        self.assertEqual(result.returncode, 5, result.stderr)
+                     '--max-time', 4, '--out', self.folder / 'out', code=5)
         self.assertRegex(result.stderr, r'\[1/1\] .*: interrupted, .*; this point would take about 0:\d\d \(4 passes of about \d')
 
     def test_ends_as_run_does(self):
         out = ('--out', self.folder / 'out')
-        self.assertEqual(run('bench', *SMALL, *out, '--memory-limit-mib', 1).returncode, 5, 'out of memory')
-        unverified = run('bench', *SMALL, *out, '--verify-mode', 'off', '--strict')
-        self.assertEqual(unverified.returncode, 4, unverified.stderr)
+        run('bench', *SMALL, *out, '--memory-limit-mib', 1, code=5)  # out of memory
+        unverified = run('bench', *SMALL, *out, '--verify-mode', 'off', '--strict', code=4)
         self.assertRegex(unverified.stdout, r'(?m)^RESULT: INVALID')
 
     def test_refusals_name_the_option_and_leave_nothing(self):
@@ -147,7 +139,7 @@ class Settings(program.ProgramTest):
         self.assertEqual(len(keys), len(set(keys)))
         study = self.write('all.yaml', ''.join(f"{each['key']}: {json.dumps(each['default'])}\n" for each in listed
                                                if each['default'] != ''))
-        self.assertEqual(run('plan', study).returncode, 0, 'each default is taken under its key')
+        run('plan', study, code=0)  # each default is taken under its key
         lines = lines_of(run('bench', *SMALL, '--json').stdout)
         point = {key: value for key, value in points_of(lines)[0]['point'].items() if key != 'settled'}
         in_results = {*flat(lines[0]['config']), *flat(point)}
@@ -214,8 +206,7 @@ warmup.reps: 0
 stop: {min_reps: 1, max_time_s: 0}
 image: {height: 64, width: 64}
 """)
-        result = run('run', study, '--out', self.folder / 'out')
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result = run('run', study, '--out', self.folder / 'out', code=0)
         self.assertEqual(len(list((self.folder / 'out').glob('*.tif'))), 5)
         self.assertIn(f'images:  5 in {self.folder}/out\n', result.stdout)
 
@@ -223,7 +214,7 @@ image: {height: 64, width: 64}
         settings = 'device: cpu\nweights: seed:1\nbounds: off\npatch: 32\nhalo: 8\nimage: {height: 64, width: 64}\n'
         study = self.write('timed.yaml', settings + 'stop: {min_reps: 1, max_reps: 1}\n')
         for ranks, out in ((0, 'one'), (2, 'two')):
-            self.assertEqual(run('run', study, '--out', self.folder / out, ranks=ranks).returncode, 0)
+            run('run', study, '--out', self.folder / out, ranks=ranks, code=0)
         text = run('plan', study, '--from', 'one', '--from', 'two', cwd=self.folder).stdout
         self.assertRegex(text, r'(?m)^Time: .* of 2 points of one/results\.jsonl and 1 more: .* ran on 1 to 2 rank')
         self.assertNotIn(' ran on ', run('plan', study, '--from', 'one', cwd=self.folder).stdout)
@@ -232,11 +223,11 @@ image: {height: 64, width: 64}
         settings = 'device: cpu\nweights: seed:1\nbounds: off\npatch: 32\nhalo: 8\nimage: {height: 64, width: 64}\n'
         study = self.write('timed.yaml', settings + 'stop: {min_reps: 2, max_time_s: 100, max_reps: 2}\n')
         self.assertIn('--from', run('plan', study, cwd=self.folder).stdout)
-        self.assertEqual(run('run', study, cwd=self.folder).returncode, 0)
+        run('run', study, cwd=self.folder, code=0)
         for arguments in ((), ('--from', 'results/timed')):
             text = run('plan', study, *arguments, cwd=self.folder).stdout
             self.assertRegex(text, r'(?m)^Time: about 0:\d\d for 1 point.* results/timed/results\.jsonl: 0:\d\d for the passes, .* 0:\d\d for reading, .*verification')
-        self.assertEqual(run('run', study, '--set', 'memory_limit_mib=1', '--out', 'none', cwd=self.folder).returncode, 5)
+        run('run', study, '--set', 'memory_limit_mib=1', '--out', 'none', cwd=self.folder, code=5)
         self.assertRegex(run('plan', study, '--from', 'none', cwd=self.folder).stdout, '(?m)^No time: .* none/results.jsonl')
         self.assert_refused(run('plan', study, '--from', study, cwd=self.folder), 2, 'timed.yaml')
 

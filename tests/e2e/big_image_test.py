@@ -26,8 +26,7 @@ class Raw(program.ProgramTest):
         self.write('in.npy', npy(70, 90, content, 3))
         self.write('in.raw', content)
         for name, more in (('npy', ()), ('raw', ('--raw', '70x90x3:u16'))):
-            result = run('denoise', self.folder / f'in.{name}', self.folder / f'out.{name}', *FAST, *more)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            run('denoise', self.folder / f'in.{name}', self.folder / f'out.{name}', *FAST, *more, code=0)
         out = (self.folder / 'out.raw').read_bytes()
         self.assertEqual(len(out), len(content))
         self.assertEqual((self.folder / 'out.npy').read_bytes()[-len(content):], out)
@@ -42,8 +41,7 @@ class Raw(program.ProgramTest):
 
 class Streamed(program.ProgramTest):
     def denoise(self, photo, out, *more, ranks=1):
-        result = run('denoise', self.folder / photo, self.folder / out, *FAST, *more, ranks=ranks)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result = run('denoise', self.folder / photo, self.folder / out, *FAST, *more, ranks=ranks, code=0)
         self.assertIn('RESULT: VALID', result.stdout)
         return (self.folder / out).read_bytes()
 
@@ -81,9 +79,8 @@ class Streamed(program.ProgramTest):
     def test_a_slab_of_a_scene_becomes_a_file_and_a_network_runs_on_it(self):
         def study(preset, *more):
             words = [word for setting in (f'preset={preset}', 'stop.min_reps=1', *more) for word in ('--set', setting)]
-            result = run('run', program.REPOSITORY / 'configs/beyond_memory.yaml', *words, '--out', f'results/{preset}',
-                         ranks=2, cwd=self.folder)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            run('run', program.REPOSITORY / 'configs/beyond_memory.yaml', *words, '--out', f'results/{preset}',
+                ranks=2, cwd=self.folder, code=0)
             lines = map(json.loads, (self.folder / f'results/{preset}/results.jsonl').read_text().splitlines())
             return next(line for line in lines if line['type'] == 'point')
 

@@ -28,8 +28,7 @@ class Compare(program.ProgramTest):
         holder = cls('runTest')
         holder.setUp()
         cls.addClassCleanup(holder.tearDown)
-        result = run('run', holder.write('pair.yaml', STUDY), '--out', holder.folder / 'real')
-        assert result.returncode == 0, result.stderr + result.stdout
+        run('run', holder.write('pair.yaml', STUDY), '--out', holder.folder / 'real', code=0)
         cls.real = (holder.folder / 'real/results.jsonl').read_text()
 
     def runTest(self):
@@ -49,9 +48,7 @@ class Compare(program.ProgramTest):
         return self.write(name, ''.join(json.dumps(line) + '\n' for line in lines if line))
 
     def compared(self, *arguments, code=0):
-        result = run('compare', *arguments)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        return result.stdout
+        return run('compare', *arguments, code=code).stdout
 
     def outcomes(self, text):
         return [line.split()[-1] for line in text.splitlines() if line.startswith('dncnn') and line.split()[-1].isupper()]

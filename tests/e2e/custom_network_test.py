@@ -69,17 +69,16 @@ class CustomNetworkTest(program.ProgramTest):
         return self.networks / f'{name}.onnx'
 
     def card_of(self, name, *options):
-        result = program.run('networks', self.file(name), *options)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = program.run('networks', self.file(name), *options, code=0)
         lines = [line.split() for line in result.stdout.splitlines() if line.startswith('  ')]
         return dict(line for line in lines if len(line) == 2), result.stdout
 
-    def run_study(self, more, *options, ranks=0, env=None):
+    def run_study(self, more, *options, ranks=0, code=None, env=None):
         """The program's result, and the points in results.jsonl, if it was begun."""
         study = self.write('study.yaml', STUDY + more)
         out = self.folder / 'out'
         (out / 'results.jsonl').unlink(missing_ok=True)
-        result = program.run('run', study, '--out', out, *options, ranks=ranks, env=env, timeout=600)
+        result = program.run('run', study, '--out', out, *options, ranks=ranks, code=code, env=env, timeout=600)
         lines = (out / 'results.jsonl').read_text().splitlines() if (out / 'results.jsonl').exists() else []
         return result, [point for point in map(json.loads, lines) if point['type'] == 'point']
 
@@ -118,8 +117,8 @@ class CustomNetworkTest(program.ProgramTest):
     def test_cards_are_found_and_tiles_equal_the_whole_image(self):
         colour = self.files((*BOUNDED, 'one_at_a_time', 'level_channel'), 'onnx')
         gray = self.files(['level_input', 'level_of_one'], 'onnx')
-        result, points = self.run_study(self.study_of('onnxruntime', (colour, ''), (gray, 'image.channels: 1')), ranks=2)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        groups = (colour, ''), (gray, 'image.channels: 1')
+        result, points = self.run_study(self.study_of('onnxruntime', *groups), ranks=2, code=0)
         self.assertEqual([point['point']['network'] for point in points], colour + gray)
         other = 'openvino' if has('openvino') else 'onnxruntime itself'
         for file, point in zip(colour + gray, points):
@@ -142,8 +141,7 @@ class CustomNetworkTest(program.ProgramTest):
                  f'  - {{engine: [{", ".join(engines)}], halo: exact}}\n'
                  '  - {engine: native, halo: [carried, exchanged]}\n'
                  f'  - {{engine: onnxruntime, halo: exact, network: {self.file("ours_level")}}}\n')
-        result, points = self.run_study(study, ranks=3)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result, points = self.run_study(study, ranks=3, code=0)
         self.assertIn('graph of our operations', result.stderr)
         self.assertEqual([point['point']['engine'] for point in points],
                          [{'auto': 'native'}.get(engine, engine) for engine in engines + ['native'] * 2] +
@@ -158,29 +156,25 @@ class CustomNetworkTest(program.ProgramTest):
                 self.assertEqual(len((point['profile'] or {}).get('layers', ())) > 15, tells_layers)
         self.assertTrue(all(point['summary']['tflops'] > 0 for point in points))
         self.assertTrue(all(point['point']['network'].endswith('ours_level.onnx') for point in points[-1:]))
-        report = program.run('report', self.folder / 'out' / 'results.jsonl')
-        self.assertEqual(report.returncode, 0, report.stderr)
+        program.run('report', self.folder / 'out' / 'results.jsonl', code=0)
         self.assertIn('ours', (self.folder / 'out' / 'report.html').read_text())
 
     def test_a_network_of_our_operations_is_planned_and_denoises_without_another_engine(self):
         alone = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
         study = self.write('study.yaml', STUDY + f'network: {self.file("ours")}\nengine: auto\nhalo: carried\n')
-        planned = program.run('plan', study, env=alone)
-        self.assertEqual(planned.returncode, 0, planned.stderr)
+        planned = program.run('plan', study, env=alone, code=0)
         row = next(line for line in planned.stdout.splitlines() if ' ours' in line)
         self.assertNotIn('-', row.split()[-2:], 'memory and arithmetic are predicted')
         image, files = self.write('in.png', program.png(70, 50)), []
         for engine, ranks in (('native', 0), ('native', 3), ('torch', 0)):
             files.append(self.folder / f'{engine}{ranks}.png')
-            result = program.run('denoise', image, files[-1], '--network', self.file('ours'), '--engine', engine,
-                                 '--halo', 'carried' if engine == 'native' else 'exact', ranks=ranks, env=alone)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            program.run('denoise', image, files[-1], '--network', self.file('ours'), '--engine', engine,
+                        '--halo', 'carried' if engine == 'native' else 'exact', ranks=ranks, env=alone, code=0)
         self.assertEqual(files[0].read_bytes(), files[1].read_bytes())
 
     def test_strips_of_a_network_that_looks_farther_to_one_side_are_right(self):
         study = f'network: {self.file("stages")}\nengine: torch\nhalo: carried\nmemory_limit_mib: 1\nverify.fp64: true\n'
-        result, (point,) = self.run_study(study, '--set', 'image.width=450', '--set', 'patch=16')
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        _, (point,) = self.run_study(study, '--set', 'image.width=450', '--set', 'patch=16', code=0)
         self.assertRegex(self.notes_of(point), r'\d strips of \d+ columns')
         self.assert_seamless(point)
 
@@ -188,8 +182,7 @@ class CustomNetworkTest(program.ProgramTest):
         model = self.folder / 'model.onnx'
         model.write_bytes(self.file('ours').read_bytes())
         self.write('model.onnx.card.yaml', 'channels: 3\nrange: 255\nradius: 1\nhalo: 1\n')
-        result = program.run('networks', model)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = program.run('networks', model, code=0)
         for line in ('range      255', 'halo       16', 'model.onnx.card.yaml says otherwise'):
             self.assertIn(line, result.stdout)
 
@@ -204,8 +197,7 @@ class CustomNetworkTest(program.ProgramTest):
     def test_bf16_is_verified_against_fp32_of_another_engine(self):
         if not has('openvino'):
             self.skipTest('openvino is not installed')
-        result, (point,) = self.run_study(self.study_of('openvino', (self.files(['dilated'], 'onnx'), 'dtype: bf16')))
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        _, (point,) = self.run_study(self.study_of('openvino', (self.files(['dilated'], 'onnx'), 'dtype: bf16')), code=0)
         self.assertIn('verified against onnxruntime', self.notes_of(point))
         self.assertIn('OpenVINO computes in', self.notes_of(point))
         self.assertGreater(point['verification']['window_error'], 1e-5, 'bf16 is not fp32')
@@ -217,9 +209,8 @@ class CustomNetworkTest(program.ProgramTest):
                 result, points = self.run_study(groups, '--trust-model')
                 self.assert_refused(result, 2, 'halo = exact', 'unbounded', f'pooling.{ending}', 'halo: auto')
                 self.assertEqual(points, [])
-        result, (point,) = self.run_study(f'network: {self.file("pooling")}\nengine: onnxruntime\nhalo: auto\n'
-                                          'halo_tolerance: 0.05\n')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        _, (point,) = self.run_study(f'network: {self.file("pooling")}\nengine: onnxruntime\nhalo: auto\n'
+                                     'halo_tolerance: 0.05\n', code=0)
         self.assertFalse(point['verification']['seam_decides'])
         self.assertGreater(point['verification']['seam_error'], 0)
 
@@ -230,8 +221,7 @@ class CustomNetworkTest(program.ProgramTest):
         self.write('model.onnx.card.yaml', 'channels: 3\nradius: 1\nhalo: 1\n')
         study = self.write('study.yaml', STUDY + f'network: {card}\nengine: onnxruntime\nhalo: exact\n'
                            'verify.whole_max_mpx: 0\n')
-        result = program.run('run', study, '--out', self.folder / 'out')
-        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        program.run('run', study, '--out', self.folder / 'out', code=3)
 
     def test_images_after_a_wrong_one_are_verified(self):
         model = self.write('dilated.onnx', self.file('dilated').read_bytes())
@@ -240,8 +230,7 @@ class CustomNetworkTest(program.ProgramTest):
         for i in range(3):
             self.write(f'in/{i}.png', program.png(90, 80, value=lambda x, y, c, i=i: (x * (7 + y * 31) + y * 13 + c * 57 + i) % 256))
         result = program.run('denoise', self.folder / 'in', f'{self.folder}/out/', '--network', model, '--engine', 'onnxruntime',
-                             '--device', 'cpu', '--patch', 24, '--halo', 'exact', '--sigma', 0.1, timeout=300)
-        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+                             '--device', 'cpu', '--patch', 24, '--halo', 'exact', '--sigma', 0.1, timeout=300, code=3)
         self.assertEqual(list(self.folder.glob('out/*')), [], result.stdout)
 
     def test_denoise_writes_an_image_and_a_saved_card_is_read(self):
@@ -249,8 +238,7 @@ class CustomNetworkTest(program.ProgramTest):
         model.write_bytes(self.file('attention').read_bytes())
         image = self.write('in.png', program.png(70, 50))
         arguments = ('denoise', image, self.folder / 'out.png', '--network', model, '--patch', 24)
-        first = program.run(*arguments, ranks=2)
-        self.assertEqual(first.returncode, 0, first.stderr)
+        first = program.run(*arguments, ranks=2, code=0)
         self.assertIn('engine onnxruntime', first.stdout)
         self.assertIn('found by trying', first.stderr)
         self.assertTrue((self.folder / 'out.png').read_bytes())
@@ -312,9 +300,8 @@ class CustomNetworkTest(program.ProgramTest):
         self.write('blocks.py.card.yaml', 'channels: 3\nalignment: 6\nradius: 5\nhalo: 0\n')
         image = self.write('in.png', program.png(300, 40))
         for options, code in (((), 0), (('--patch', '256'), 2)):
-            result = program.run('denoise', image, self.folder / 'out.png', '--network', model, '--trust-model', '--device', 'cpu',
-                                 '--sigma', '0.1', *options, timeout=300)
-            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+            program.run('denoise', image, self.folder / 'out.png', '--network', model, '--trust-model', '--device', 'cpu',
+                        '--sigma', '0.1', *options, timeout=300, code=code)
 
     def test_an_image_that_is_written_to_while_it_is_read_is_not_saved(self):
         image, out = Path(self.write('in.png', program.png(64, 64))), self.folder / 'out.png'
@@ -335,8 +322,7 @@ class CustomNetworkTest(program.ProgramTest):
         for more, code in (('', 0), (changed, 1)):
             model = self.write('model.py', (self.networks / 'dilated.py').read_text() + more)
             result = program.run('denoise', image, out, '--network', model, '--trust-model', '--device', 'cpu', '--sigma', '0.1',
-                                 '--patch', '32', '--halo', '6', '--verify', '1', timeout=300)
-            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+                                 '--patch', '32', '--halo', '6', '--verify', '1', timeout=300, code=code)
             self.assertEqual('in.png: failed: changed while it was read; run again' in result.stdout + result.stderr, code == 1,
                              result.stdout + result.stderr)
             self.assertEqual(out.exists(), code == 0)
@@ -346,8 +332,7 @@ class CustomNetworkTest(program.ProgramTest):
         model = self.write('drawn.py', 'import random, numpy, torch\n\n\ndef make_network():\n'
                            '    network = torch.nn.Conv2d(3, 3, 3, padding=1)\n'
                            '    network.bias.data += random.random() + numpy.random.rand()\n    return network\n')
-        result, (point,) = self.run_study(self.study_of('pytorch', ([str(model)], '')), '--trust-model', ranks=2)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        _, (point,) = self.run_study(self.study_of('pytorch', ([str(model)], '')), '--trust-model', ranks=2, code=0)
         self.assert_seamless(point)
 
     def test_ranks_with_other_weights_are_found(self):
@@ -355,22 +340,19 @@ class CustomNetworkTest(program.ProgramTest):
                            '    network = torch.nn.Conv2d(3, 3, 3, padding=1)\n'
                            "    network.bias.data += float(os.environ['OMPI_COMM_WORLD_RANK'])\n    return network\n")
         self.write('own.py.card.yaml', 'channels: 3\nradius: 1\nhalo: 1\n')
-        result, (point,) = self.run_study(self.study_of('pytorch', ([str(model)], '')), '--trust-model', ranks=2)
-        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        _, (point,) = self.run_study(self.study_of('pytorch', ([str(model)], '')), '--trust-model', ranks=2, code=3)
         self.assertIn('weights differ from those of rank 0', ' '.join(point['verification']['reasons']))
         self.assertRegex(point['network_sha256'], '^[0-9a-f]{64}$')
         (self.folder / 'in').mkdir()
         for i in range(6):
             self.write(f'in/{i}.png', program.png(48, 40))
         result = program.run('denoise', self.folder / 'in', f'{self.folder}/out/', '--network', model, '--trust-model',
-                             '--device', 'cpu', '--patch', 24, ranks=2, timeout=300)
-        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+                             '--device', 'cpu', '--patch', 24, ranks=2, timeout=300, code=3)
         self.assertIn('other weights than for the first image', result.stdout)
 
     def test_code_runs_in_the_engine_pytorch(self):
         files = self.files(['attention'], 'py') + self.files(('dilated', 'exported'), 'pt2')
-        result, points = self.run_study(self.study_of('pytorch', (files, '')), '--trust-model')
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result, points = self.run_study(self.study_of('pytorch', (files, '')), '--trust-model', code=0)
         self.assertEqual([point['point']['network'] for point in points], files)
         for file, point in zip(files, points):
             with self.subTest(file=file):
@@ -392,8 +374,7 @@ class CustomNetworkTest(program.ProgramTest):
         image, expected, made = (self.folder / f'{name}.npy' for name in ('image', 'expected', 'made'))
         subprocess.run([*python, whole, MAKER.parent, image, expected], check=True, timeout=100)
         result = program.run('denoise', image, made, '--network', self.networks / 'padded.py', '--trust-model', '--patch', 24,
-                             '--halo', 'exact', '--device', 'cpu', timeout=300)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                             '--halo', 'exact', '--device', 'cpu', timeout=300, code=0)
         self.assertIn('alignment 8, radius 9, halo 16, step 1', result.stderr)
         self.assertNotIn('is extended', result.stderr + result.stdout)
         largest = subprocess.run([*python, compare, made, expected], check=True, timeout=100, stdout=subprocess.PIPE).stdout
@@ -401,9 +382,9 @@ class CustomNetworkTest(program.ProgramTest):
 
     def test_a_network_that_pads_at_both_ends_is_verified_with_parts_of_the_image(self):
         more = 'image.height: 250, image.width: 261, patch: 120, verify.whole_max_mpx: 0.01'
-        result, (point,) = self.run_study(self.study_of('pytorch', (self.files(['padded'], 'py'), more)), '--trust-model')
+        _, (point,) = self.run_study(self.study_of('pytorch', (self.files(['padded'], 'py'), more)), '--trust-model', code=0)
         check = point['verification']
-        self.assertEqual((result.returncode, check['outcome']), (0, 'passed'), result.stderr + str(check))
+        self.assertEqual(check['outcome'], 'passed', check)
         self.assertTrue(check['seam_decides'] and not check['seam_against_whole_image'], check)
 
     def test_windows_that_change_each_other_get_a_call_each(self):
@@ -415,15 +396,14 @@ class CustomNetworkTest(program.ProgramTest):
         self.assertEqual(point['point']['settled']['batch'], 1)
         self.assertIn('takes no more windows in one call', self.notes_of(point))
 
-    def run_in_torch(self, name, more, *options, ranks=0):
-        return self.run_study(f'network: {self.networks / name}\nengine: torch\n{more}', '--trust-model', *options,
-                              ranks=ranks)
+    def run_in_torch(self, name, *options, code):
+        more = f'network: {self.networks / name}\nengine: torch\nhalo: exact\n'
+        return self.run_study(more, '--trust-model', *options, code=code)
 
     def run_code_in_torch(self, other, groups, env=None):
         """Runs files in the process of the rank, and checks them. `other` is the engine that verifies them."""
         files = [file for group, _ in groups for file in group]
-        result, points = self.run_study(self.study_of('torch', *groups), '--trust-model', ranks=2, env=env)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result, points = self.run_study(self.study_of('torch', *groups), '--trust-model', ranks=2, env=env, code=0)
         self.assertEqual([point['point']['network'] for point in points], files)
         for file, point in zip(files, points):
             with self.subTest(file=file):
@@ -449,8 +429,8 @@ class CustomNetworkTest(program.ProgramTest):
         card = self.networks / 'raises.pt.card.yaml'
         card.write_text('channels: 3\nradius: 1\nhalo: 1\n')
         self.addCleanup(card.unlink)
-        result, (point,) = self.run_in_torch('raises.pt', 'halo: exact\n')
-        self.assertEqual((result.returncode, point['status']), (1, 'failed'), result.stderr)
+        result, (point,) = self.run_in_torch('raises.pt', code=1)
+        self.assertEqual(point['status'], 'failed')
         self.assertIn('no network today', point['reason'])
         self.assertNotIn('Traceback', result.stderr + point['reason'])
 
@@ -458,8 +438,7 @@ class CustomNetworkTest(program.ProgramTest):
         env = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
         image = self.write('in.png', program.png(70, 50))
         result = program.run('denoise', image, self.folder / 'out.png', '--network', self.networks / 'attention.pt2',
-                             '--patch', 24, '--trust-model', env=env)
-        self.assertEqual(result.returncode, 0, result.stderr)
+                             '--patch', 24, '--trust-model', env=env, code=0)
         self.assertIn('engine torch', result.stdout)
         self.assertIn('windows in torch', result.stderr)
         self.assertIn('alignment 8, radius 9, halo 16', result.stderr)
@@ -470,20 +449,18 @@ class CustomNetworkTest(program.ProgramTest):
         card.write_text('channels: 3\nradius: 6\nhalo: 6\n')
         self.addCleanup(card.unlink)
         for engine in ('torch', 'pytorch'):
-            result, (point,) = self.run_in_torch('dilated.pt2', 'halo: exact\n', '--set', 'patch=8', '--set',
-                                                 f'engine={engine}')
-            self.assertEqual((result.returncode, point['status']), (1, 'failed'), result.stderr)
+            _, (point,) = self.run_in_torch('dilated.pt2', '--set', 'patch=8', '--set', f'engine={engine}', code=1)
+            self.assertEqual(point['status'], 'failed')
             self.assertIn(f'engine {engine}:', point['reason'], 'not the engine that verifies it')
             self.assertIn('20', point['reason'], 'the extent of a window')
-        result, (point,) = self.run_in_torch('dilated.pt2', 'halo: exact\n', '--set', 'memory_limit_mib=1', '--set',
-                                             'patch=90')
-        self.assertEqual((result.returncode, point['status']), (5, 'oom'), 'its maps are larger than that')
+        _, (point,) = self.run_in_torch('dilated.pt2', '--set', 'memory_limit_mib=1', '--set', 'patch=90', code=5)
+        self.assertEqual(point['status'], 'oom', 'its maps are larger than that')
 
     def test_a_package_that_torch_cannot_run_is_refused(self):
-        refused = program.run('networks', self.networks / 'exported.pt2', '--trust-model', '--engine', 'torch')
-        self.assertEqual(refused.returncode, 0, 'the card is found in the engine that runs it')
+        refused = program.run('networks', self.networks / 'exported.pt2', '--trust-model', '--engine', 'torch',
+                              code=0)  # the card is found in the engine that runs it
         self.assertIn('windows in pytorch', refused.stdout)
-        result, _ = self.run_in_torch('exported.pt2', 'halo: exact\n')
+        result, _ = self.run_in_torch('exported.pt2', code=2)
         self.assert_refused(result, 2, 'exported.pt2', 'torch.export', 'engine: pytorch')
 
     def test_a_crash_of_code_in_the_rank_ends_the_job_with_a_sentence_and_keeps_earlier_points(self):
@@ -521,8 +498,7 @@ class CustomNetworkTest(program.ProgramTest):
         env = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
         arguments = ('denoise', image, self.folder / 'out.png', '--network', self.networks / 'dilated.pt', '--patch', 24)
         self.assert_refused(program.run(*arguments, env=env), 2, 'dilated.pt', '--trust-model')
-        result = program.run(*arguments, '--trust-model', env=env)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = program.run(*arguments, '--trust-model', env=env, code=0)
         self.assertIn('engine torch', result.stdout)
         self.assertIn('windows in torch', result.stderr)
         self.assertTrue((self.folder / 'out.png').read_bytes())
@@ -534,11 +510,10 @@ class CustomNetworkTest(program.ProgramTest):
 
     def test_a_known_network_goes_the_short_way(self):
         model = self.folder / 'ours.onnx'
-        self.assertEqual(program.run('networks', '--export', model, '--network', 'dncnn', '--weights', 'seed:1').returncode, 0)
+        program.run('networks', '--export', model, '--network', 'dncnn', '--weights', 'seed:1', code=0)
         self.assertIn('dncnn', program.run('networks', model).stdout)
         study = self.write('study.yaml', STUDY + f'network: {model}\nhalo: 4\n')
-        result = program.run('run', study, '--out', self.folder / 'out')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        program.run('run', study, '--out', self.folder / 'out', code=0)
         point = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[1])
         self.assertEqual((point['point']['network'], point['point']['engine']), ('dncnn', 'torch'))
 
@@ -557,8 +532,8 @@ class CustomNetworkTest(program.ProgramTest):
         environment = {**os.environ, 'PATCHBENCH_CACHE': str(cache)}
 
         def denoise(name, output, *options):
-            result = program.run('denoise', image, self.folder / output, '--network', self.file(name), *options, env=environment)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            result = program.run('denoise', image, self.folder / output, '--network', self.file(name), *options, code=0,
+                                 env=environment)
             self.assert_found(str(self.file(name)), result.stderr)
             return 'in an earlier run' in result.stderr
 
@@ -579,8 +554,7 @@ class CustomNetworkTest(program.ProgramTest):
         self.assertIn(f'--network dncnn --weights {weights}', program.run('networks', weights).stdout)
         image = self.write('in.png', program.png(70, 50))
         for option in ('--network', '--weights'):
-            result = program.run('denoise', image, self.folder / f'out{option}.png', option, weights)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            program.run('denoise', image, self.folder / f'out{option}.png', option, weights, code=0)
         self.assertEqual(*((self.folder / f'out{option}.png').read_bytes() for option in ('--network', '--weights')))
         header = json.dumps({'odd.weight': {'dtype': 'F32', 'shape': [1], 'data_offsets': [0, 4]}}).encode()
         odd = self.folder / 'odd.safetensors'
@@ -596,8 +570,7 @@ class CustomNetworkTest(program.ProgramTest):
 
     def test_plan_says_what_is_not_known(self):
         study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nengine: onnxruntime\nhalo: exact\n')
-        result = program.run('plan', study)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = program.run('plan', study, code=0)
         row = next(line for line in result.stdout.splitlines() if 'dilated' in line)
         self.assertEqual(row.split()[-2:], ['-', '-'])
 
@@ -606,8 +579,7 @@ class CustomNetworkTest(program.ProgramTest):
         refused = program.run('denoise', image, self.folder / 'out.png', '--network', self.file('dilated'), '--weights', 'a.pth')
         self.assert_refused(refused, 2, '--weights a.pth', 'dilated.onnx holds its weights')
         study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nengine: onnxruntime\nhalo: exact\n')
-        planned = program.run('plan', study, '--set', 'weights=seed:1')
-        self.assertEqual(planned.returncode, 0, planned.stderr)
+        planned = program.run('plan', study, '--set', 'weights=seed:1', code=0)
         self.assertIn('weights = seed:1 has no effect', planned.stdout)
 
 

@@ -41,9 +41,9 @@ class EnginesTest(program.ProgramTest):
             self.skipTest('no engine is installed: launch/engines.sh --only onnxruntime')
         self.env = {**os.environ, 'PATCHBENCH_PYTHON': str(ENGINES / INSTALLED[0] / 'bin' / 'python')}
 
-    def run_study(self, more, ranks=0, study=STUDY):
+    def run_study(self, more, ranks=0, study=STUDY, code=None):
         study = self.write('study.yaml', study + more)
-        result = program.run('run', study, '--out', self.folder / 'out', ranks=ranks, env=self.env, timeout=600)
+        result = program.run('run', study, '--out', self.folder / 'out', ranks=ranks, code=code, env=self.env, timeout=600)
         lines = [json.loads(line) for line in (self.folder / 'out' / 'results.jsonl').read_text().splitlines()]
         return result, [line for line in lines if line['type'] == 'point']
 
@@ -51,8 +51,7 @@ class EnginesTest(program.ProgramTest):
         names = ['torch', 'native', *INSTALLED]
         networks = 'zip: {network: [dncnn, unet, drunet], weights: [default, seed:1, default]}\nhalo: 8\n'
         study = STUDY.replace('network: dncnn\nweights: seed:1\n', networks).replace('halo: 4\n', '')
-        result, points = self.run_study(f'engine: [{", ".join(names)}]\nranks: [3, 1]\nverify.fp64: true\n', 3, study)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result, points = self.run_study(f'engine: [{", ".join(names)}]\nranks: [3, 1]\nverify.fp64: true\n', 3, study, code=0)
         self.assert_valid(result.stdout.strip().splitlines()[-1])
         ran = [(point['point']['network'], point['point']['engine'], point['point']['settled']['num_ranks'])
                for point in points]
@@ -80,8 +79,7 @@ class EnginesTest(program.ProgramTest):
 
     def test_engines_that_have_bf16_pass_verification_and_say_how_they_computed(self):
         names = [name for name in INSTALLED if name != 'onnxruntime']
-        result, points = self.run_study(f'engine: [{", ".join(["torch", *names])}]\ndtype: bf16\n', ranks=2)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        _, points = self.run_study(f'engine: [{", ".join(["torch", *names])}]\ndtype: bf16\n', ranks=2, code=0)
         self.assertEqual([point['verification']['outcome'] for point in points], ['passed'] * len(points))
         for point in points[1:]:
             self.assertIn('bf16 through fp32 in the shared memory', ' '.join(point['summary']['notes']))
@@ -122,8 +120,7 @@ class EnginesTest(program.ProgramTest):
         resume = ['run', self.folder / 'study.yaml', '--out', self.folder / 'out', '--resume']
         self.assertIn('1 of 1 points are finished', program.run(*resume, env=self.env).stderr)
         adapter.write_text(adapter.read_text() + '# changed\n')
-        result = program.run(*resume, env=self.env)
-        self.assertEqual(result.returncode, 2, result.stderr)
+        result = program.run(*resume, env=self.env, code=2)
         self.assertIn(f'the contents of {adapter} are other ones', result.stderr)
 
     def test_an_absent_engine_is_named_with_its_command(self):

@@ -16,12 +16,9 @@ import program
 
 
 def call(*command, code=0):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=200,
-                            env={key: value for key, value in os.environ.items() if not key.startswith('PATCHBENCH_')})
-    text = result.stdout + result.stderr
-    if result.returncode != code:
-        raise AssertionError(f'exit code {result.returncode}: {text}')
-    return text
+    env = {key: value for key, value in os.environ.items() if not key.startswith('PATCHBENCH_')}
+    result = program.ended(subprocess.run(command, capture_output=True, text=True, timeout=200, env=env), code)
+    return result.stdout + result.stderr
 
 
 class Installation(unittest.TestCase):

@@ -27,8 +27,7 @@ JUDGED = r'RESULT: (IN)?VALID\b'
 class Launches(program.ProgramTest):
     def started(self, *arguments, code=0, env=None):
         result = run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', *arguments,
-                     env={**os.environ, **(env or {})})
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+                     env={**os.environ, **(env or {})}, code=code)
         return result
 
     def script(self, name, text):
@@ -58,8 +57,7 @@ class Launches(program.ProgramTest):
             self.assertRegex(printed.splitlines()[-1], JUDGED)
         self.assertIn('launches: 3 of 3', text)
         self.assertRegex(text.splitlines()[-1], JUDGED)
-        compared = run('compare', self.folder / 'out', self.folder / 'out', '--fail-on', 'slower=3%')
-        self.assertEqual(compared.returncode, 0, compared.stderr)
+        compared = run('compare', self.folder / 'out', self.folder / 'out', '--fail-on', 'slower=3%', code=0)
         self.assertIn('OLD: 3 launches, NEW: 3 launches', compared.stdout)
 
     def test_without_a_launcher_the_program_is_started_alone(self):
@@ -72,10 +70,8 @@ class Launches(program.ProgramTest):
         self.assertIn('For times add --from', run('plan', study, cwd=self.folder).stdout)
         (self.folder / 'results/started/launch-3').mkdir(parents=True)  # one that left nothing
         self.assertIn('For times add --from', run('plan', study, cwd=self.folder).stdout)
-        result = run('run', study, '--launches', 2, cwd=self.folder)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        planned = run('plan', study, cwd=self.folder)
-        self.assertEqual(planned.returncode, 0, planned.stderr)
+        run('run', study, '--launches', 2, cwd=self.folder, code=0)
+        planned = run('plan', study, cwd=self.folder, code=0)
         self.assertIn('results/started/launch-1/results.jsonl and 1 more', planned.stdout)
 
     def test_ranks_that_were_started_cannot_start_themselves(self):

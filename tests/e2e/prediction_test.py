@@ -26,8 +26,7 @@ groups:
 
 class Prediction(program.ProgramTest):
     def test_every_peak_is_within_ten_percent_of_what_was_predicted(self):
-        result = run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out')
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', code=0)
         lines = [json.loads(line) for line in (self.folder / 'out/results.jsonl').read_text().splitlines()]
         points = [line for line in lines if line['type'] == 'point' and line['status'] == 'ok']
         self.assertEqual(len(points), 36)
@@ -37,16 +36,14 @@ class Prediction(program.ProgramTest):
                                    msg=f'{point["index"]}: {point["label"]}, layout {point["point"]["layout"]}')
 
     def test_plan_says_how_it_predicts(self):
-        result = run('plan', self.write('study.yaml', STUDY))
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('plan', self.write('study.yaml', STUDY), code=0)
         self.assertIn('drunet, engine torch, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels', result.stdout)
         self.assertIn('drunet, engine torch, bf16, 1 window of 48 x 48 cropped to what the core needs: 62.3 MiB of weights + ', result.stdout)
 
     def test_plan_needs_no_gpu_to_plan_for_gpus(self):
         study = self.write('study.yaml', 'weights: seed:1\nimage: {height: 96, width: 96}\npatch: 64\nhalo: 8\n')
         for options in (('--set', 'device=cuda'), ('--gpu-memory', '0.005')):
-            result = run('plan', study, '--ranks', '2', *options)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            result = run('plan', study, '--ranks', '2', *options, code=0)
             self.assertRegex(result.stdout, r'(?m)^\d+ .* cuda +2 ')
         self.assertRegex(result.stdout, r'a rank is predicted to take \d+ MiB, and its GPU has 5\n')
         self.assertIn('cpu', run('plan', study, '--ranks', '2').stdout)

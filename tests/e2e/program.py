@@ -1,6 +1,7 @@
 """Runs patchbench for the tests: `python3 some_test.py <patchbench> <mpirun and its options>`."""
 import os
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -14,11 +15,19 @@ MPIRUN = sys.argv[2:]
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def run(*arguments, ranks=0, cwd=None, env=None, timeout=200):
-    """CompletedProcess of the program, alone (ranks=0) or under mpirun."""
+def run(*arguments, ranks=0, code=None, cwd=None, env=None, timeout=200):
+    """CompletedProcess of the program, alone (ranks=0) or under mpirun. Its exit code must be `code` (None: any)."""
     launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
-    return subprocess.run([*launcher, PROGRAM, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True,
-                          timeout=timeout)
+    return ended(subprocess.run([*launcher, PROGRAM, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True,
+                                timeout=timeout), code)
+
+
+def ended(result, code):
+    """`result`, whose exit code must be `code` (None: any)."""
+    if code not in (None, result.returncode):
+        command = shlex.join(map(str, result.args))
+        raise AssertionError(f'exit code {result.returncode}, not {code}, of {command}: {result.stderr}{result.stdout}')
+    return result
 
 
 def png(width, height, channels=3, value=lambda x, y, c: (x * 3 + y * 5 + c * 40) % 256):
@@ -59,7 +68,7 @@ class ProgramTest(unittest.TestCase):
 
     def assert_refused(self, result, code, *words):
         """Exit code, every word in stderr, no stack trace, and no half-written file."""
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        ended(result, code)
         for word in words:
             self.assertIn(word, result.stderr)
         for noise in ('terminate called', 'Exception raised from', 'Segmentation'):

@@ -44,8 +44,8 @@ class ResumeTest(program.ProgramTest):
         self.file = self.out / 'results.jsonl'
         self.study = self.write('night.yaml', STUDY)
 
-    def go(self, *options, study=None, ranks=0):
-        return run('run', study or self.study, '--out', self.out, *options, ranks=ranks)
+    def go(self, *options, study=None, ranks=0, code=None):
+        return run('run', study or self.study, '--out', self.out, *options, ranks=ranks, code=code)
 
     def lines(self, file=None):
         return [json.loads(line) for line in (file or self.file).read_text().splitlines()]
@@ -68,8 +68,7 @@ class ResumeTest(program.ProgramTest):
             ResumeTest.reference = Path(tempfile.mkdtemp(prefix='patchbench-cli-'))
             unittest.addModuleCleanup(shutil.rmtree, ResumeTest.reference)
             started = time.monotonic()
-            result = run('run', self.study, '--out', ResumeTest.reference)
-            self.assertEqual(result.returncode, 5, 'one point is out of memory')
+            run('run', self.study, '--out', ResumeTest.reference, code=5)  # one point is out of memory
             ResumeTest.duration_s = time.monotonic() - started
         shutil.copytree(ResumeTest.reference, self.out)
         expected = self.what_was_measured()
@@ -103,8 +102,7 @@ class Killed(ResumeTest):
             for index, line in finished.items():
                 self.assertEqual(now.get(index), line, f'a finished point was lost or measured again (seed {seed})')
             finished = now
-        result = self.go('--resume')
-        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        self.go('--resume', code=5)
         self.assertEqual(self.what_was_measured(), expected, f'seed {seed}')
         self.assertEqual(self.lines()[-1]['type'], 'end')
         for index, line in finished.items():
@@ -117,8 +115,7 @@ class Killed(ResumeTest):
         for lost in (5, 2):  # a later and an earlier point: what is left is no head of the plan
             del text[lost]
         self.file.write_text(''.join(text))
-        result = self.go('--resume', ranks=0)
-        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        result = self.go('--resume', ranks=0, code=5)
         self.assertIn('resumed: 5 of 7', result.stderr)
         self.assertEqual(len(labels), 6)
         self.assertEqual(self.labels(result.stdout), labels)
@@ -132,12 +129,10 @@ class Killed(ResumeTest):
         text = self.file.read_text()
         last_point = text.rindex('{"type":"point"')
         self.file.write_text(text[:last_point + 1000])
-        result = self.go('--resume')
-        self.assertRegex(result.stderr, r'results\.jsonl: .*last line')
-        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertRegex(self.go('--resume', code=5).stderr, r'results\.jsonl: .*last line')
         self.assertEqual(self.what_was_measured(), expected)
         self.file.write_text(text[:50])  # killed in the first line: nothing was measured
-        self.assertEqual(self.go('--resume').returncode, 5)
+        self.go('--resume', code=5)
         self.assertEqual(self.what_was_measured(), expected)
 
     def test_a_damaged_line_in_the_middle_is_refused_with_its_place(self):
@@ -150,10 +145,8 @@ class Killed(ResumeTest):
     def test_wrong_pixels_are_measured_again(self):
         study = self.write('one.yaml', STUDY.split('groups:')[0])
         environment = {**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1+'}
-        wrong = run('run', study, '--out', self.out, env=environment)
-        self.assertEqual(wrong.returncode, 3, wrong.stdout)
-        right = self.go('--resume', study=study)
-        self.assertEqual(right.returncode, 0, right.stdout)
+        run('run', study, '--out', self.out, env=environment, code=3)
+        self.go('--resume', study=study, code=0)
         self.assertEqual([point['verification']['outcome'] for point in self.points()], ['passed'])
 
     def test_failed_points_run_again(self):
@@ -186,16 +179,14 @@ class Changed(ResumeTest):
         protocol = STUDY[:STUDY.index('  - {')].replace('min_reps: 2', 'min_reps: 6')  # for intervals
         timed = 'engine: timed\ntimed.per_window_s: 0.001\n'  # a clock: no other work makes its points INVALID
         study = self.write('two.yaml', timed + protocol + '  - {batch: [1, 2]}\n')
-        self.assertEqual(self.go('--strict', study=study).returncode, 0)
-        result = self.go('--resume', '--strict', study=study)
-        self.assertEqual(result.returncode, 0, 'resumed in the same environment: ' + result.stderr + result.stdout)
+        self.go('--strict', study=study, code=0)
+        self.go('--resume', '--strict', study=study, code=0)  # in the same environment
         whole = self.file.read_text()
         for options, code in (((), 0), (('--strict',), 4)):
             self.file.write_text(whole)
             self.damage('"git_sha":"', '"git_sha":"0ld')
             self.damage('"status":"ok"', '"status":"failed"')
-            result = self.go('--resume', '--force', *options, study=study)
-            self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+            result = self.go('--resume', '--force', *options, study=study, code=code)
             self.assertIn('RESULT: INVALID', result.stdout)
             self.assertEqual({point['summary']['validity'] for point in self.points()}, {'VALID'})
 
@@ -214,7 +205,7 @@ class Changed(ResumeTest):
         image = self.write('a.png', program.png(48, 40))
         study = self.write('image.yaml', STUDY.replace('image: {height: 64, width: 64}', f'image: {{path: {image}}}')
                            .replace('- {batch: [1, 2]}', '- {batch: 1}'))
-        self.assertEqual(self.go(study=study).returncode, 5)
+        self.go(study=study, code=5)
         image.write_bytes(program.png(48, 40, value=lambda x, y, c: (x + y) % 256))
         self.assert_refused(self.go('--resume', study=study), 2, str(image))
 
@@ -225,11 +216,10 @@ class Changed(ResumeTest):
             (self.folder / place).mkdir()
             (self.folder / place / 'photo.png').write_bytes(image)
             self.write(f'{place}/night.yaml', study)
-        self.assertEqual(self.go(study=self.folder / 'here/night.yaml').returncode, 5)
+        self.go(study=self.folder / 'here/night.yaml', code=5)
         before = self.what_was_measured()
         shutil.rmtree(self.folder / 'here')
-        moved = self.go('--resume', study=self.folder / 'there/night.yaml')
-        self.assertEqual(moved.returncode, 5, moved.stderr)
+        moved = self.go('--resume', study=self.folder / 'there/night.yaml', code=5)
         self.assertIn('7 of 7 points are finished', moved.stderr)
         self.assertEqual(self.what_was_measured(), before)
         (self.folder / 'there/photo.png').write_bytes(program.png(64, 64, value=lambda x, y, c: (x + y) % 256))
@@ -239,7 +229,7 @@ class Changed(ResumeTest):
         shipped = (program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors').read_bytes()
         weights = self.write('own.safetensors', shipped)
         study = self.write('own.yaml', STUDY.replace('seed:1', str(weights)).split('groups:')[0])
-        self.assertEqual(self.go(study=study).returncode, 0)
+        self.go(study=study, code=0)
         weights.write_bytes(shipped[:-1] + bytes([shipped[-1] ^ 1]))
         self.assert_refused(self.go('--resume', study=study), 2, f"'{weights}'", '--force')
 
@@ -258,11 +248,10 @@ class Changed(ResumeTest):
             self.out = self.folder / saved
             self.file = self.out / 'results.jsonl'
             study = self.write('seeds.yaml', STUDY.replace('save_images: false', f'save_images: {saved}').split('groups:')[0])
-            self.assertEqual(self.go('--set', 'image.seed=1', study=study).returncode, 0)
+            self.go('--set', 'image.seed=1', study=study, code=0)
             for seeds in ('[0, 1]', '[2, 0, 1]'):
                 before = {file: file.read_bytes() for file in self.out.rglob('000-*.png')}
-                result = self.go('--resume', '--set', f'image.seed={seeds}', study=study)
-                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                self.go('--resume', '--set', f'image.seed={seeds}', study=study, code=0)
                 self.assertEqual({file: file.read_bytes() for file in before}, before)
             written = [name for point in self.points()
                        for name in (point['output_file'], *map(point['preview'].get, PICTURES)) if name]
@@ -275,8 +264,7 @@ class Changed(ResumeTest):
     def test_a_pipe_in_the_place_of_the_results_is_refused(self):
         self.out.mkdir()
         os.mkfifo(self.file)
-        result = run('run', self.study, '--out', self.out, timeout=60)
-        self.assertEqual(result.returncode, 2, result.stderr)
+        result = run('run', self.study, '--out', self.out, timeout=60, code=2)
         self.assertIn('results.jsonl', result.stderr)
 
     def test_without_resume_an_older_file_is_kept(self):
@@ -299,16 +287,14 @@ class Walltime(ResumeTest):
             self.out = self.folder / f'out{ranks}'
             self.file = self.out / 'results.jsonl'
             started = time.monotonic()
-            result = self.go('--max-time', 6, study=self.endless, ranks=ranks)
+            self.go('--max-time', 6, study=self.endless, ranks=ranks, code=5)
             self.assertLess(time.monotonic() - started, 100)
-            self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
             states = {line['index']: line['status'] for line in self.points()}
             self.assertEqual(len(states), 9)
             self.assertIn('--max-time', next(line['reason'] for line in self.points()
                                              if line['status'] in ('interrupted', 'skipped')))
             self.assertEqual(states[8], 'skipped')
-        result = self.go('--resume', '--set', 'stop.min_reps=2', study=self.endless, ranks=2)
-        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        self.go('--resume', '--set', 'stop.min_reps=2', study=self.endless, ranks=2, code=5)
         self.assertEqual([line['status'] for line in sorted(self.points(), key=lambda line: line['index'])],
                          ['ok'] * 4 + ['oom'] + ['ok'] * 4)
 

@@ -62,8 +62,7 @@ def gaps():
 
 class Samples(program.ProgramTest):
     def denoise(self, photo, out, *more, ranks=0):
-        result = run('denoise', self.folder / photo, self.folder / out, *FAST, *more, ranks=ranks)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result = run('denoise', self.folder / photo, self.folder / out, *FAST, *more, ranks=ranks, code=0)
         self.assertIn('RESULT: VALID', result.stdout)
         return (self.folder / out).read_bytes(), result.stdout
 
@@ -224,8 +223,7 @@ output: [memory, file, checksum]
 stop: {min_reps: 1, max_time_s: 0}
 bounds: off
 """)
-        result = run('run', study, '--out', self.folder / 'results', cwd=self.folder, ranks=2)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        run('run', study, '--out', self.folder / 'results', cwd=self.folder, ranks=2, code=0)
         lines = map(json.loads, (self.folder / 'results/results.jsonl').read_text().splitlines())
         outcomes = [line['verification']['outcome'] for line in lines if line['type'] == 'point']
         self.assertEqual(outcomes, ['passed'] * 3)
@@ -282,8 +280,7 @@ bounds: off
         values = scene()
         values[3 * (5 * EDGE + 7)] = 3e38
         self.write('huge.npy', npy(values, (EDGE, EDGE, 3), '<f4'))
-        result = run('denoise', self.folder / 'huge.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1')
-        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        result = run('denoise', self.folder / 'huge.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1', code=3)
         self.assertRegex(result.stderr + result.stdout, r'the input holds 3e\+38 at row 5, column 7, .*--nodata')
         self.assertNotIn('untrained weights', result.stderr + result.stdout)
 
@@ -311,9 +308,8 @@ bounds: off
             self.write('wild.npy', npy(values, (EDGE, EDGE, 3), descr))
             result = run('denoise', self.folder / 'wild.npy', self.folder / 'out.npy', *FAST, '--range=0:100', '--sigma', '5')
             self.assert_refused(result, 2, '--nodata')
-            result = run('denoise', self.folder / 'wild.npy', self.folder / 'out.npy', *FAST, '--range=0:100', '--sigma', '5',
-                         f'--nodata={wild!r}')
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            run('denoise', self.folder / 'wild.npy', self.folder / 'out.npy', *FAST, '--range=0:100', '--sigma', '5',
+                f'--nodata={wild!r}', code=0)
             (self.folder / 'out.npy').unlink()
 
 
@@ -393,9 +389,8 @@ class Bands(Samples):
     def test_nothing_is_written_where_one_group_of_bands_is_wrong(self):
         self.write_bands(range(1, 8))
         out = self.folder / 'out.npy'
-        result = run('denoise', self.folder / 'in.npy', out, *FAST[:-1], 'all', '--sigma', '0.02',
-                     env={**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1'})
-        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        run('denoise', self.folder / 'in.npy', out, *FAST[:-1], 'all', '--sigma', '0.02',
+            env={**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1'}, code=3)
         self.assertFalse(out.exists(), 'the first of three groups')
 
     def test_a_fourth_band_is_no_alpha_where_bands_are_asked_for(self):

@@ -33,8 +33,7 @@ class Scaling(program.ProgramTest):
         """The lines of results.jsonl, and stdout."""
         study = self.write('study.yaml', text)
         out = self.folder / 'out'
-        result = run('run', study, '--out', out, *arguments, ranks=ranks)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        result = run('run', study, '--out', out, *arguments, ranks=ranks, code=code)
         return [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()], result.stdout
 
     def test_real_and_simulated_ranks_in_one_launch(self):

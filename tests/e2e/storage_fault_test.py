@@ -41,15 +41,15 @@ class FullDisk(faulty.FaultyTest):
         if why := why_no_small_disk():
             self.skipTest(why)
 
-    def run_on_small_disk(self, kib, *words):
+    def run_on_small_disk(self, kib, *words, code=None):
         """CompletedProcess; what the disk held is in self.out then."""
         disk = self.folder / 'disk'
         disk.mkdir()
         script = ('disk=$1; out=$2; shift 2; mount -t tmpfs -o size=$0k tmpfs "$disk" || exit 99; "$@"; code=$?; '
                   'cp -a "$disk/." "$out"; exit $code')
         self.out.mkdir()
-        return subprocess.run(['unshare', '--mount', 'sh', '-c', script, str(kib), str(disk), str(self.out), *words],
-                              capture_output=True, text=True, timeout=120)
+        command = ['unshare', '--mount', 'sh', '-c', script, str(kib), str(disk), str(self.out), *words]
+        return program.ended(subprocess.run(command, capture_output=True, text=True, timeout=120), code)
 
     def test_results(self):
         """Room for the first point and a half."""
@@ -82,9 +82,8 @@ class FullDisk(faulty.FaultyTest):
 
     def test_image_of_a_study(self):
         study = self.write('large.yaml', self.study.read_text() + '  - {network: dncnn, image: {height: 256, width: 256}}\n')
-        result = self.run_on_small_disk(160, program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'),
-                                        '--set', 'stop.min_reps=1')
-        self.assertEqual(result.returncode, 1, result.stderr)
+        self.run_on_small_disk(160, program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'),
+                               '--set', 'stop.min_reps=1', code=1)
         self.assertEqual(self.states()[:3], ['ok'] * 3)
         self.assertEqual(self.states()[3], 'failed')
         self.assertRegex(self.points()[3]['reason'], r'\S+003-\S+\.png: No space left on device')
@@ -93,8 +92,8 @@ class FullDisk(faulty.FaultyTest):
     def test_denoised_image(self):
         noisy = self.write('noisy.png', program.png(200, 200, value=lambda x, y, c: hash((x, y, c)) % 256))
         result = self.run_on_small_disk(24, program.PROGRAM, 'denoise', str(noisy), str(self.folder / 'disk' / 'a.png'),
-                                        '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8')
-        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+                                        '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8',
+                                        code=1)
         self.assertIn('No space left on device', result.stderr + result.stdout)
         self.assertEqual(list(self.out.iterdir()), [])
 
@@ -103,8 +102,7 @@ class FullDisk(faulty.FaultyTest):
         image = self.write('a.npy', npy(512, 512))  # 1 MiB of pixels
         result = self.run_on_small_disk(1800, program.PROGRAM, 'denoise', str(image), str(self.folder / 'disk' / 'a.tif'),
                                         '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8',
-                                        '--output', 'file', '--compress', 'deflate')
-        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+                                        '--output', 'file', '--compress', 'deflate', code=1)
         self.assertRegex(result.stderr + result.stdout, r'a\.tif: .* 2 MiB.* 0 MiB')
         self.assertEqual(list(self.out.iterdir()), [])
 
@@ -279,8 +277,7 @@ class ShortMemory(faulty.FaultyTest):
         for available_kib, code in ((53, 0), (50, 5)):  # an image has 48 KiB, the input and the output one after the other
             memory = self.write('meminfo', f'MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n')
             words = self.rank(study=study, wrapper=['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_MEMORY={memory}'])
-            result = subprocess.run(words, capture_output=True, text=True, timeout=faulty.HANGS_S)
-            self.assertEqual(result.returncode, code, result.stderr)
+            program.ended(subprocess.run(words, capture_output=True, text=True, timeout=faulty.HANGS_S), code)
             self.assertEqual(self.states(), ['oom' if code else 'ok'] * 3)
 
 

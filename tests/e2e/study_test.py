@@ -28,15 +28,13 @@ class Study(program.ProgramTest):
         folder = self.folder / 'out'
         image = folder / '000-dncnn-p32-h8-b1-fp32.png'
         (folder / 'previews').mkdir(parents=True)
-        first = run('run', self.write('first.yaml', STUDY), '--out', self.folder / 'first')
-        self.assertEqual(first.returncode, 0, first.stderr)
+        run('run', self.write('first.yaml', STUDY), '--out', self.folder / 'first', code=0)
         made = next((self.folder / 'first').glob('000-*.png'))
         for name in (made.name, f'previews/{made.stem}-noisy.png'):
             image = folder / name
             image.write_bytes(made.read_bytes())
             study = self.write('again.yaml', STUDY.replace('{height: 64, width: 48}', f'{{path: {image}, noise_sigma: 0.1}}'))
-            result = run('run', study, '--out', folder)
-            self.assertEqual(result.returncode, 2, result.stderr + result.stdout)
+            result = run('run', study, '--out', folder, code=2)
             self.assertIn('inputs are never modified', result.stderr)
             self.assertEqual(image.read_bytes(), made.read_bytes())
             image.unlink()
@@ -53,16 +51,14 @@ class Study(program.ProgramTest):
         weights = self.folder / 'w.safetensors'
         weights.write_bytes((program.REPOSITORY / 'models' / 'dncnn_color_sigma0.1.safetensors').read_bytes())
         before = weights.read_bytes()
-        result = run('networks', '--export', weights, '--network', 'dncnn', '--weights', weights)
-        self.assertEqual(result.returncode, 2, result.stderr)
+        run('networks', '--export', weights, '--network', 'dncnn', '--weights', weights, code=2)
         self.assertEqual(weights.read_bytes(), before)
 
     def test_runs_on_one_and_three_ranks_and_leaves_its_results(self):
         study = self.write('tiny.yaml', STUDY)
         for ranks in (0, 3):
             out = self.folder / f'out{ranks}'
-            result = run('run', study, '--out', out, ranks=ranks)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            result = run('run', study, '--out', out, ranks=ranks, code=0)
             self.assert_valid(result.stdout.strip().splitlines()[-1])
             foms = [line for line in result.stdout.splitlines() if line.startswith('FOM ')]
             self.assertTrue(foms)
@@ -83,8 +79,7 @@ class Study(program.ProgramTest):
         for variables, expected in (({}, '1000'), ({'GOMP_SPINCOUNT': '7'}, '7'), ({'OMP_WAIT_POLICY': 'active'}, None)):
             bare = {name: value for name, value in os.environ.items() if name not in ('GOMP_SPINCOUNT', 'OMP_WAIT_POLICY')}
             result = run('run', study, '--set', 'batch=1', '--out', self.folder / 'out',
-                         env=bare | {'OMP_DISPLAY_ENV': 'verbose'} | variables)
-            self.assertEqual(result.returncode, 0, result.stderr)
+                         env=bare | {'OMP_DISPLAY_ENV': 'verbose'} | variables, code=0)
             found = re.search(r"GOMP_SPINCOUNT = '(\d+)'", result.stderr)
             if found is None:
                 self.skipTest('LibTorch has another OpenMP than that of GNU')
@@ -98,7 +93,7 @@ class Study(program.ProgramTest):
         images = []
         for ranks in (1, 2):
             out = self.folder / f'out{ranks}'
-            self.assertEqual(run('run', study, '--out', out, ranks=ranks).returncode, 0)
+            run('run', study, '--out', out, ranks=ranks, code=0)
             images.append([file.read_bytes() for file in sorted(out.glob('*.png'))])
         self.assertEqual(images[0], images[1])
         self.assertEqual(images[0][0], images[0][1], 'nor on the batch')
@@ -134,22 +129,19 @@ class Study(program.ProgramTest):
     def test_plan_and_dry_run_need_no_launch(self):
         study = self.write('tiny.yaml', STUDY)
         for arguments in (('plan', study, '--ranks', 3), ('run', study, '--dry-run', '--out', self.folder / 'none')):
-            result = run(*arguments)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            result = run(*arguments, code=0)
             self.assertIn('dncnn', result.stdout)
         self.assertFalse((self.folder / 'none').exists())
 
     def test_a_plan_says_that_weights_are_missing(self):
         study = self.write('one.yaml', 'patch: 16\nimage: {height: 32, width: 32}\n')
-        planned = run('plan', study, '--set', 'weights=none.pth')
-        self.assertEqual(planned.returncode, 0, planned.stderr)
+        planned = run('plan', study, '--set', 'weights=none.pth', code=0)
         self.assertRegex(planned.stdout, r'planned as the published network; `run` would\s+end:[^`]*none\.pth')
         self.assertNotIn('would end', run('plan', study, '--set', 'weights=seed:1').stdout)
 
     def test_out_of_memory_is_a_status_and_the_next_point_runs(self):
         study = self.write('tiny.yaml', STUDY + 'groups: [{memory_limit_mib: 3}, {memory_limit_mib: 0}]\n')
-        result = run('run', study, '--out', self.folder / 'out', ranks=2)
-        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        result = run('run', study, '--out', self.folder / 'out', ranks=2, code=5)
         lines = [json.loads(line) for line in (self.folder / 'out/results.jsonl').read_text().splitlines()]
         self.assertEqual([line['status'] for line in lines if line['type'] == 'point'], ['oom', 'oom', 'ok', 'ok'])
         self.assertRegex(result.stdout, 'RESULT: .*2 of 4 points')
@@ -160,14 +152,12 @@ class Study(program.ProgramTest):
                                              .replace('image: {height: 64, width: 48}', f'image: {{path: {name}}}'))
             self.write(name, program.png(48, 40))  # what it is, is read from its bytes
             out = self.folder / name.replace('.', '-')
-            result = run('run', study, '--out', out, cwd=self.folder)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            run('run', study, '--out', out, cwd=self.folder, code=0)
             self.assertEqual([file.suffix for file in out.iterdir() if file.name.startswith('000-')], ['.png'])
 
     def test_set_overrides(self):
         study = self.write('tiny.yaml', STUDY)
-        result = run('plan', study, '--set', 'batch=4', '--set', 'network=unet')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('plan', study, '--set', 'batch=4', '--set', 'network=unet', code=0)
         self.assertIn('unet', result.stdout)
         self.assertNotIn('dncnn', result.stdout)
 
@@ -176,31 +166,28 @@ class Study(program.ProgramTest):
         self.assert_refused(result, 2, 'batch=[1,', "--set 'batch=[1, 4]'")
 
     def test_the_quickstart_can_be_planned(self):
-        result = run('plan', 'configs/quickstart.yaml', '--set', 'image.path=', cwd=program.REPOSITORY)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        run('plan', 'configs/quickstart.yaml', '--set', 'image.path=', cwd=program.REPOSITORY, code=0)
 
 
 class Configs(program.ProgramTest):
     STUDIES = ('shape_sweep', 'batch_sweep', 'batch_fit', 'max_batch', 'precision', 'device_compare',
                'engines', 'scaling_strong', 'scaling_weak', 'beyond_memory')
 
-    def smoke(self, name, *arguments, ranks=0):
+    def smoke(self, name, *arguments, ranks=0, code=None):
         """The lines of results.jsonl of a study's smoke preset, after it ended VALID."""
         out = self.folder / name
         result = run('run', f'configs/{name}.yaml', '--set', 'preset=smoke', '--set', 'threads=1', '--out', out,
-                     *arguments, ranks=ranks, cwd=program.REPOSITORY)
+                     *arguments, ranks=ranks, code=code, cwd=program.REPOSITORY)
         self.assert_valid((result.stdout.strip() or result.stderr).splitlines()[-1])
         return result, [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
 
     def test_every_preset_can_be_planned(self):
         for name in self.STUDIES:
             for preset in ('smoke', 'quick', 'paper'):
-                result = run('plan', f'configs/{name}.yaml', '--set', f'preset={preset}', cwd=program.REPOSITORY)
-                self.assertEqual(result.returncode, 0, f'{name} {preset}: {result.stderr}')
+                run('plan', f'configs/{name}.yaml', '--set', f'preset={preset}', cwd=program.REPOSITORY, code=0)
 
     def test_odd_shapes_are_refused_and_the_study_goes_on(self):
-        result, lines = self.smoke('shape_sweep', '--set', 'device=cpu')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        _, lines = self.smoke('shape_sweep', '--set', 'device=cpu', code=0)
         points = [line for line in lines if line['type'] == 'point']
         self.assertEqual({line['status'] for line in points}, {'ok', 'refused'})
         for line in points:
@@ -216,8 +203,7 @@ class Configs(program.ProgramTest):
         self.assertEqual([(line['status'], line['point']['settled']['num_ranks']) for line in tiles], [('ok', 2)])
 
     def test_the_largest_batch_is_found_and_nothing_fits_is_said(self):
-        result, lines = self.smoke('max_batch', '--set', 'device=cpu')
-        self.assertEqual(result.returncode, 5, 'a point on which nothing fits is out of memory')
+        result, lines = self.smoke('max_batch', '--set', 'device=cpu', code=5)  # a point on which nothing fits is out of memory
         self.assertIn('nothing fits', result.stdout, 'in the table, where a batch would be')
         searches = {line['point']['patch']: line['batch_search'] for line in lines if line.get('batch_search')}
         self.assertEqual(searches[128]['largest_batch'], 0)
@@ -235,8 +221,7 @@ class Configs(program.ProgramTest):
         self.assertEqual([each['scope'] for each in times], ['forward', 'pipeline'])
         self.assertEqual([sample['batch'] for sample in times[1]['samples']], [1, 2, 4, 8, 16, 32, 64])
         self.assertEqual(times[1]['falling']['batches'], [1, 2, 4, 8, 16, 32, 64])
-        result, lines = self.smoke('precision', '--set', 'device=cpu')
-        self.assertEqual(result.returncode, 0)
+        _, lines = self.smoke('precision', '--set', 'device=cpu', code=0)
         variants = lines[-2]['variants']
         self.assertEqual([(group['by'], group['base']['variant']) for group in variants], [('dtype', 'fp32')])
         self.assertEqual([point['variant'] for point in variants[0]['points']], ['bf16'])
@@ -244,8 +229,7 @@ class Configs(program.ProgramTest):
         self.assertGreater(variants[0]['points'][0]['max_difference'], 1e-5, 'bf16 is not fp32')
 
     def test_engines_have_the_latency_of_a_call_and_what_they_start_with(self):
-        result, lines = self.smoke('engines')
-        self.assertEqual(result.returncode, 0)
+        _, lines = self.smoke('engines', code=0)
         points = [line for line in lines if line['type'] == 'point']
         self.assertEqual([point['point']['engine'] for point in points], ['torch', 'native'])
         for point in points:
@@ -300,8 +284,7 @@ class Refusals(program.ProgramTest):
             self.assertIn(option, text)
             self.assertNotRegex(text, rf'{option.split()[0]} .*\.\.\.')
         study = self.write('tiny.yaml', STUDY)
-        result = run('plan', '--set', 'batch=4', '--set', 'patch=16', study)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        run('plan', '--set', 'batch=4', '--set', 'patch=16', study, code=0)
 
     def test_unnamed_studies_have_their_own_folders_and_paths_beside_them(self):
         (self.folder / 'studies').mkdir()
@@ -310,8 +293,7 @@ class Refusals(program.ProgramTest):
         first = self.write('studies/first.yaml', text.replace('image: {height: 64, width: 48}', 'image.path: photo.png'))
         second = self.write('studies/second.yaml', text)
         for study in (first, second):
-            result = run('run', study.relative_to(self.folder), cwd=self.folder)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            run('run', study.relative_to(self.folder), cwd=self.folder, code=0)
         for name in ('first', 'second'):
             self.assertTrue((self.folder / f'results/{name}/report.html').exists())
         point = json.loads((self.folder / 'results/first/results.jsonl').read_text().splitlines()[1])
@@ -347,34 +329,28 @@ class Refusals(program.ProgramTest):
         self.assert_refused(run('run', study, cwd=self.folder), 2, 'CUDA')
 
     def test_command_line(self):
-        self.assertEqual(run('--help').returncode, 0)
-        self.assertEqual(run('run').returncode, 2)
-        self.assertEqual(run('denoisse').returncode, 2)
+        run('--help', code=0)
+        run('run', code=2)
+        run('denoisse', code=2)
         for words in (('run', 'a.yaml', '--max-time', 'nan'), ('plan', 'a.yaml', '--tflops', 'nan'), ('check', '--timeout', '0'),
                       ('plan', 'a.yaml', '--ranks', '2000000000')):
-            result = run(*words)
-            self.assertEqual(result.returncode, 2, words)
-            self.assertIn(f"{words[-2]}: '{words[-1]}'", result.stderr)
-        self.assertEqual(run().returncode, 2)
+            self.assertIn(f"{words[-2]}: '{words[-1]}'", run(*words, code=2).stderr)
+        run(code=2)
 
 
 class Information(program.ProgramTest):
     def test_version_networks_check(self):
-        result = run('--version')
-        self.assertEqual(result.returncode, 0)
+        result = run('--version', code=0)
         for library in ('libtorch', 'nccl', 'mpi', 'onednn'):
             self.assertIn(library, result.stdout)
         for ranks in (0, 2):
-            result = run('run', '--explain', ranks=ranks)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            result = run('run', '--explain', ranks=ranks, code=0)
             self.assertEqual(result.stdout.count('| `pipeline_s` | s |'), 1, 'said once')
-        result = run('networks')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('networks', code=0)
         for fact in ('32640960', '2117568', '8564163', '668227'):
             self.assertIn(fact, result.stdout)
         for ranks in (0, 2):
-            result = run('check', '--device', 'cpu', ranks=ranks)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            result = run('check', '--device', 'cpu', ranks=ranks, code=0)
             self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
             self.assertRegex(result.stdout, r'difference .*\d')
             self.assertEqual(len(re.findall(r'^ +\d+ .* cpu ', result.stdout, re.M)), max(1, ranks), 'a line each')
@@ -385,8 +361,7 @@ class Information(program.ProgramTest):
         self.assertIn('sizes of files are limited to 20480 KiB (ulimit -f)', result.stdout)
 
     def test_a_device_that_computes_nonsense_is_found_by_check(self):
-        result = run('check', '--device', 'cpu', ranks=2, env={**os.environ, 'PATCHBENCH_FAULT': 'weights:change:1'})
-        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        result = run('check', '--device', 'cpu', ranks=2, env={**os.environ, 'PATCHBENCH_FAULT': 'weights:change:1'}, code=3)
         for rank in (0, 1):
             self.assertRegex(result.stdout, fr'WRONG: rank {rank}@\S+: .* \d\.\d+e-0\d')
         self.assertRegex(result.stdout, r'CHECK: \d+ findings, 2 wrong')

@@ -57,8 +57,7 @@ class SyncTest(watched.WatchedTest):
 class Study(SyncTest):
     def test_lines_and_files(self):
         study = self.write('study.yaml', STUDY)
-        result, calls = self.run_watched('run', study, '--out', self.out)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        _, calls = self.run_watched('run', study, '--out', self.out, code=0)
         lines = (self.out / 'results.jsonl').read_text().splitlines()
         self.assert_every_line_flushed(calls, len(lines))
         written = sorted(file for file in self.out.rglob('*') if file.is_file() and file.suffix != '.jsonl')
@@ -70,8 +69,7 @@ class Study(SyncTest):
     def test_a_resumed_study(self):
         study = self.write('study.yaml', STUDY)
         self.run_watched('run', study, '--out', self.out)
-        result, calls = self.run_watched('run', study, '--out', self.out, '--resume')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        _, calls = self.run_watched('run', study, '--out', self.out, '--resume', code=0)
         self.assert_flushed_before_named(calls, self.out / 'results.jsonl')
         types = [json.loads(line)['type'] for line in (self.out / 'results.jsonl').read_text().splitlines()]
         self.assert_every_line_flushed(calls, len([each for each in types if each not in ('study', 'resume', 'point')]))
@@ -79,8 +77,7 @@ class Study(SyncTest):
 
     def test_a_file_that_all_ranks_write(self):
         study = self.write('study.yaml', STUDY.replace('[1, 2]', '1') + 'output: file\n')
-        result, calls = self.run_watched('run', study, '--out', self.out, ranks=2)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        _, calls = self.run_watched('run', study, '--out', self.out, ranks=2, code=0)
         image, = self.out.glob('000-*.tif')
         writers = {call.process for call in calls if call.name == 'write' and '000-' in call.path}
         self.assertEqual(len(writers), 2)
@@ -97,8 +94,7 @@ class DiskThatDoesNotFlush(SyncTest):
         photo, out = self.write('photo.png', png(40, 36)), self.folder / 'out.png'
         out.write_bytes(b'older')
         result, _ = self.run_watched('denoise', photo, out, '--halo', '8', '--patch', '32', '--batch', '1', '--sigma',
-                                     '0.1', '--device', 'cpu', FAULTY_SYNC='.part')
-        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+                                     '0.1', '--device', 'cpu', FAULTY_SYNC='.part', code=1)
         self.assertIn('out.png: Input/output error', result.stderr + result.stdout)
         self.assertEqual(out.read_bytes(), b'older')
         self.assertEqual([file for file in os.listdir(self.folder) if file.endswith('.part')], [])

@@ -39,16 +39,15 @@ class Tune(program.ProgramTest):
         self.image = self.write("a 'photo'.png", program.png(160, 140))
         self.output = self.folder / 'tuned.yaml'
 
-    def tune(self, *options, ranks=0):
+    def tune(self, *options, ranks=0, code=None):
         image = self.image.parent / '..' / self.folder.name / self.image.name
         self.cache = self.folder / 'cache'
-        return run('tune', image, *QUICK, '--output', self.output, *options, ranks=ranks,
+        return run('tune', image, *QUICK, '--output', self.output, *options, ranks=ranks, code=code,
                    env={**ALONE, 'PATCHBENCH_CACHE': str(self.cache)})
 
     def test_writes_settings_that_run_and_denoise_take(self):
         for ranks in (0, 2):
-            result = self.tune(ranks=ranks)
-            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            result = self.tune(ranks=ranks, code=0)
             self.assertIn('★ taken', result.stdout)
             rows = [line.split() for line in result.stdout.splitlines() if re.match('(native|torch) ', line)]
             families = {('native', 'fp32'), ('torch', 'fp32'), ('torch', 'bf16')}
@@ -66,16 +65,14 @@ class Tune(program.ProgramTest):
             self.assertEqual(written['image.path'], str(self.image))
             best, = [row for row in rows if '★' in row]
             self.assertEqual(best[:6], [written[key] for key in ('engine', 'dtype', 'patch', 'halo', 'batch', 'ranks')])
-        result = run('plan', self.output, '--ranks', '2')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('plan', self.output, '--ranks', '2', code=0)
         self.assertRegex(result.stdout, 'dncnn')
         image_mib = best[best.index('★') - 2]
         self.assertRegex(result.stdout, rf'dncnn-.* {image_mib} +[0-9.]+\n', 'the memory for the whole image')
         out = self.folder / 'out'
         result = run('run', self.output, '--out', out, '--set', 'bounds=off', '--set', 'stop.max_reps=1')
         self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
-        result = run('denoise', self.image, self.folder / 'denoised.png', '--config', self.output, '--allow-untrained')
-        self.assertEqual(result.returncode, 0, result.stderr)
+        run('denoise', self.image, self.folder / 'denoised.png', '--config', self.output, '--allow-untrained', code=0)
 
     def test_refuses_what_cannot_be_before_anything_runs(self):
         self.assert_refused(self.tune('--memory-limit-mib', 1), 2, 'nothing fits into 1 MiB', '--memory-limit-mib', 'MiB;')
@@ -102,15 +99,13 @@ class Tune(program.ProgramTest):
         self.assert_refused(refused, 2, 'carried')
         least = int(re.search(r'(\d+) MiB;', refused.stderr)[1])
         self.assert_refused(self.tune('--memory-limit-mib', least - 1), 2, f'{least} MiB;')
-        result = self.tune('--memory-limit-mib', least)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result = self.tune('--memory-limit-mib', least, code=0)
         carried = [line for line in result.stdout.splitlines() if re.match('native .* carried ', line)]
         self.assertTrue(carried and all('needs' in line for line in carried), result.stdout)
 
     @unittest.skipUnless(INSTALLED, 'needs an engine without prediction: launch/engines.sh --only onnxruntime')
     def test_engines_without_prediction_do_not_hide_the_least(self):
-        result = run('tune', self.image, *QUICK, '--output', self.output, '--memory-limit-mib', 1)
-        self.assertEqual(result.returncode, 2, result.stderr + result.stdout)
+        result = run('tune', self.image, *QUICK, '--output', self.output, '--memory-limit-mib', 1, code=2)
         self.assertRegex(result.stderr, 'within 1 MiB: .*--memory-limit-mib')
         for engine in INSTALLED:
             self.assertRegex(result.stdout, f'(?m)^{engine} .* (oom|failed)')
@@ -118,8 +113,8 @@ class Tune(program.ProgramTest):
     @unittest.skipUnless(INSTALLED, 'needs an engine without carried rows: launch/engines.sh --only onnxruntime')
     def test_each_installed_engine_is_measured(self):
         image = self.write('photo.png', program.png(320, 320))  # halos exclude the smaller patches
-        result = run('tune', image, '--device', 'cpu', '--no-cache', '--output', self.output, '--max-time', 300, timeout=400)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        result = run('tune', image, '--device', 'cpu', '--no-cache', '--output', self.output, '--max-time', 300, code=0,
+                     timeout=400)
         for engine in INSTALLED:
             self.assertRegex(result.stdout, f'(?m)^{engine} .* [0-9]+ x [0-9]+ +[0-9]')
 
@@ -148,19 +143,17 @@ class Tune(program.ProgramTest):
 class Config(program.ProgramTest):
     """denoise --config."""
 
-    def denoise(self, text, *options):
+    def denoise(self, text, *options, code=None):
         photo = self.write('photo.png', program.png(40, 30))
         config = self.write('tuned.yaml', text)
         return run('denoise', photo, self.folder / 'out.png', '--sigma', 0.1, '--device', 'cpu', '--allow-untrained',
-                   '--config', config, *options)
+                   '--config', config, *options, code=code)
 
     def test_holds_where_no_option_is_given(self):
         small = 'network: unet\nweights: seed:1\nhalo: 8\n'
-        result = self.denoise(small + 'image.path: none.png\nstop.min_reps: 9\n')
-        self.assertEqual(result.returncode, 0, result.stderr)  # its image and protocol are not taken
+        self.denoise(small + 'image.path: none.png\nstop.min_reps: 9\n', code=0)  # its image and protocol are not taken
         self.assert_refused(self.denoise(small + 'patch: 30\n'), 2, 'patch = 30')
-        result = self.denoise(small + 'patch: 30\n', '--patch', 32)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.denoise(small + 'patch: 30\n', '--patch', 32, code=0)
 
     def test_says_what_the_samples_mean_and_the_noise_level(self):
         photo = self.write('photo.png', program.png(40, 30))
@@ -170,7 +163,7 @@ class Config(program.ProgramTest):
         result = run(*arguments, '--sigma', 30, '--range', '0:100')
         self.assertIn('range 0:100, sigma 30 in its units (0.3 of it)', result.stdout)
         config.write_text('halo: 8\nsigma: -1\n')  # as older results write auto
-        self.assertEqual(run(*arguments).returncode, 0)
+        run(*arguments, code=0)
         config.write_text('halo: 8\nimage.nodata: 300\n')
         self.assert_refused(run(*arguments), 2, 'nodata')
 

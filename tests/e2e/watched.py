@@ -22,7 +22,7 @@ class WatchedTest(program.ProgramTest):
         super().setUp()
         self.journal = self.folder / 'journal'
 
-    def run_watched(self, *arguments, ranks=0, **faults):
+    def run_watched(self, *arguments, ranks=0, code=None, **faults):
         """CompletedProcess, and the calls that it made on files of this test."""
         self.journal.unlink(missing_ok=True)
         watched = ['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_JOURNAL={self.journal}']
@@ -30,4 +30,4 @@ class WatchedTest(program.ProgramTest):
         launcher = [*program.MPIRUN, '-n', str(ranks)] if ranks else []
         result = subprocess.run([*launcher, *watched, program.PROGRAM, *map(str, arguments)], capture_output=True,
                                 text=True, timeout=200)
-        return result, [Call(line) for line in self.journal.read_text().splitlines()]
+        return program.ended(result, code), [Call(line) for line in self.journal.read_text().splitlines()]
