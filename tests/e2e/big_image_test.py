@@ -3,7 +3,7 @@ import json
 import struct
 
 import program
-from program import run
+from program import npy, run
 
 FAST = ('--halo', '8', '--patch', '32', '--batch', '2', '--sigma', '0.1', '--device', 'cpu', '--verify', '1')
 
@@ -14,16 +14,10 @@ def samples(height, width, channels=1):
                     for y in range(height) for x in range(width) for c in range(channels))
 
 
-def npy(height, width, content, channels=1):
-    shape = f'({height}, {width})' if channels == 1 else f'({height}, {width}, {channels})'
-    header = f"{{'descr': '<u2', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
-    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + content
-
-
 class Raw(program.ProgramTest):
     def test_raw_samples_are_denoised_like_the_same_ones_in_npy(self):
         content = samples(70, 90, 3)
-        self.write('in.npy', npy(70, 90, content, 3))
+        self.write('in.npy', npy(content, (70, 90, 3), '<u2'))
         self.write('in.raw', content)
         for name, more in (('npy', ()), ('raw', ('--raw', '70x90x3:u16'))):
             run('denoise', self.folder / f'in.{name}', self.folder / f'out.{name}', *FAST, *more, code=0)
@@ -46,7 +40,7 @@ class Streamed(program.ProgramTest):
         return (self.folder / out).read_bytes()
 
     def test_a_file_that_all_ranks_write_has_the_same_bytes_as_one_that_the_root_writes(self):
-        self.write('in.npy', npy(150, 130, samples(150, 130, 3), 3))
+        self.write('in.npy', npy(samples(150, 130, 3), (150, 130, 3), '<u2'))
         held = self.denoise('in.npy', 'held.npy', '--output', 'memory')
         for ranks in (1, 2, 3):
             self.assertEqual(self.denoise('in.npy', 'out.npy', '--output', 'file', ranks=ranks), held)
@@ -61,7 +55,7 @@ class Streamed(program.ProgramTest):
         self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith('.')], [])
 
     def test_compressed_tiles_are_the_same_however_the_output_is_put_together(self):
-        self.write('in.npy', npy(270, 30, samples(270, 30, 3), 3))
+        self.write('in.npy', npy(samples(270, 30, 3), (270, 30, 3), '<u2'))
         plain = self.denoise('in.npy', 'plain.tif', '--output', 'file')
         again = self.denoise('plain.tif', 'again.npy')
         uncompressed = self.denoise('plain.tif', 'again.tif')
@@ -95,7 +89,7 @@ class Streamed(program.ProgramTest):
         self.assertEqual(len([*(self.folder / 'results/network').glob('*.tif')]), 1)
 
     def test_what_cannot_be_streamed_is_refused(self):
-        self.write('in.npy', npy(40, 40, samples(40, 40, 3), 3))
+        self.write('in.npy', npy(samples(40, 40, 3), (40, 40, 3), '<u2'))
         self.write('in.png', program.png(40, 40))
         for photo, out, words in (('in.npy', 'out.jpg', ['.jpg']), ('in.npy', 'out.png', ['out.png', '.npy']),
                                   ('in.png', 'out.tif', ['in.png'])):

@@ -7,7 +7,7 @@ import re
 import struct
 
 import program
-from program import png, run
+from program import npy, png, run
 
 FAST = ('--halo', '8', '--patch', '32', '--batch', '2', '--sigma', '0.1', '--device', 'cpu', '--verify', '1')
 
@@ -266,8 +266,7 @@ class Denoise(program.ProgramTest):
         random_values = random.Random(1)
         samples = bytes(min(255, max(0, round(100 + x / 2 + random_values.gauss(0, sigma * 255))))
                         for _ in range(edge) for x in range(edge) for _ in range(3))
-        header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({edge}, {edge}, 3), }}".ljust(117) + '\n'
-        photo = self.write('photo.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + samples)
+        photo = self.write('photo.npy', npy(samples, (edge, edge, 3), '|u1'))
 
         def denoised(name, *options):
             """What was said, and the samples."""
@@ -387,13 +386,10 @@ class SigmaWithoutEffect(program.ProgramTest):
 class Samples(program.ProgramTest):
     GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
 
-    def write_samples(self, name, scale, kind='f'):
+    def write_samples(self, name, scale, descr='<f4'):
         """The file, and its highest sample."""
-        descr = {'f': '<f4', 'H': '<u2'}[kind]
-        header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (40, 40), }}".ljust(117) + '\n'
         samples = [scale * noise(i % 40, i // 40, 0) for i in range(1600)]
-        file = self.write(name, b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack(f'<1600{kind}', *samples))
-        return file, max(samples)
+        return self.write(name, npy(samples, (40, 40), descr)), max(samples)
 
     def test_those_far_outside_0_to_1_are_named(self):
         photo, highest = self.write_samples('range.npy', 1)
@@ -408,11 +404,11 @@ class Samples(program.ProgramTest):
     def test_of_16_bits_that_use_a_quarter_of_them_at_most_are_named(self):
         """A dark photograph is brighter than that somewhere."""
         for scale, advice in ((1, '--range 0:255'), (16, '--range 0:4095'), (64, '--range 0:16383'), (70, ''), (257, '')):
-            photo, highest = self.write_samples('in.npy', scale, 'H')
+            photo, highest = self.write_samples('in.npy', scale, '<u2')
             said = run('denoise', photo, self.folder / 'out.npy', *self.GRAY, '--sigma', '0.1').stdout
             self.assertEqual(f'samples up to {highest} of 65535: {advice} ' in said, bool(advice), said)
             self.assertEqual('samples up to' in said, bool(advice), said)
-        photo, _ = self.write_samples('in.npy', 16, 'H')
+        photo, _ = self.write_samples('in.npy', 16, '<u2')
         said = run('denoise', photo, self.folder / 'out.npy', *self.GRAY, '--range', '0:4095', '--sigma', '100').stdout
         self.assertNotIn('samples up to', said)
 
@@ -464,10 +460,7 @@ class Refusals(program.ProgramTest):
         self.assertEqual(weights.read_bytes(), before)
 
     def test_samples_that_are_no_numbers(self):
-        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8, 3), }"
-        header = header.ljust(117) + '\n'
-        pixels = struct.pack('<192f', *([0.5] * 100 + [float('inf')] + [0.5] * 91))
-        image = self.write('inf.npy', b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + pixels)
+        image = self.write('inf.npy', npy([0.5] * 100 + [math.inf] + [0.5] * 91, (8, 8, 3), '<f4'))
         self.refused(image, self.folder / 'out.npy', '--sigma', '0.1', words=['inf.npy', 'row 4, column 1, channel 1'])
 
     def test_options(self):

@@ -23,12 +23,6 @@ def call(*command):
     program.ended(subprocess.run(command, capture_output=True, text=True, timeout=240), 0)
 
 
-def npy(values):
-    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({HEIGHT}, {WIDTH}, 3), }}"
-    head += ' ' * (-(len(head) + 11) % 64) + '\n'
-    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + values
-
-
 class Embedding(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -70,7 +64,7 @@ class Embedding(unittest.TestCase):
         call(CMAKE, '--build', built)
         values = struct.pack(f'<{WIDTH * HEIGHT * 3}f', *((i * 7919 % 1013) / 1012 for i in range(WIDTH * HEIGHT * 3)))
         (self.folder / 'in.pfm').write_bytes(f'PF\n{WIDTH} {HEIGHT}\n-1.0\n'.encode() + values)
-        (self.folder / 'in.npy').write_bytes(npy(values))
+        (self.folder / 'in.npy').write_bytes(program.npy(values, (HEIGHT, WIDTH, 3), '<f4'))
         call(built / 'denoise_image', self.folder / 'in.pfm', self.folder / 'out.pfm', WEIGHTS, '0.05')
         run('denoise', self.folder / 'in.npy', self.folder / 'out.npy', '--network', 'dncnn', '--weights', WEIGHTS,
             '--sigma', '0.05', '--patch', '64', '--halo', 'exact', '--batch', '2', '--device', 'cpu', code=0)

@@ -2,22 +2,21 @@
 import os
 import re
 import signal
-import struct
 import subprocess
 import time
 from pathlib import Path
 
 import program
 from denoise_test import FAST, noise, small_drunet
-from program import png, run
+from program import npy, png, run
 
 SLOW = (*FAST, '--network', 'drunet', '--weights', 'seed:1', '--allow-untrained')  # a signal comes before the last image
 
 
-def npy(height, width):
-    """Colour samples of 8 bits: a file as large as its pixels."""
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({height}, {width}, 3), }}".ljust(117) + '\n'
-    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + (bytes(range(251)) * (height * width * 3 // 251 + 1))[:height * width * 3]
+def array(height, width):
+    """Colour samples of 8 bits in a .npy: a file as large as its pixels."""
+    count = height * width * 3
+    return npy((bytes(range(251)) * (count // 251 + 1))[:count], (height, width, 3), '|u1')
 
 
 class Folders(program.ProgramTest):
@@ -73,7 +72,7 @@ class Folders(program.ProgramTest):
 
     def test_all_ranks_work_on_the_large_one(self):
         weights = self.write('drunet.safetensors', small_drunet())
-        self.make(a_png=png(40, 36, value=noise), b_npy=npy(1500, 1500), c_png=png(44, 36, value=noise))
+        self.make(a_png=png(40, 36, value=noise), b_npy=array(1500, 1500), c_png=png(44, 36, value=noise))
         options = ('--weights', weights, '--halo', '8', '--sigma', '0.1', '--device', 'cpu')
         said = self.denoise('out', *options, ranks=2)
         self.assertRegex(said, r'^3 images on 2 ranks: all ranks .* 1 large')
@@ -94,11 +93,11 @@ class Folders(program.ProgramTest):
         self.assertEqual((self.folder / 'in/out/old.png').read_bytes(), picture, 'what is in the output folder is no input')
 
     def test_outputs_of_another_format(self):
-        self.make(a_png=png(40, 36, value=noise), b_npy=npy(36, 40))
+        self.make(a_png=png(40, 36, value=noise), b_npy=array(36, 40))
         self.denoise('out', *FAST, '--format', 'tif', ranks=2)
         self.assertEqual(self.names('out'), ['a.tif', 'b.tif'])
         self.assertEqual((self.folder / 'out/a.tif').read_bytes()[:2], b'II')
-        self.make(a_npy=npy(36, 40))
+        self.make(a_npy=array(36, 40))
         for ranks in (0, 2):
             result = run('denoise', self.folder / 'in', self.folder / 'more', *FAST, '--format', 'png', ranks=ranks)
             self.assert_refused(result, 2, "in/a.png'", "in/a.npy'", "more/a.png'")

@@ -5,24 +5,20 @@
 import collections
 import os
 import random
-import struct
 
 import watched
 
 import program
-from program import png
+from program import npy, png
 
 RANKS = 2
 FAST = ('--patch', '32', '--device', 'cpu')  # sigma, halo and batch: auto
 
 
-def npy(edge, bands):
-    """Noise round 0.5 as f32."""
+def noise(edge, bands):
+    """A .npy of noise round 0.5 as f32."""
     source = random.Random(3)
-    count = edge * edge * bands
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({edge}, {edge}, {bands}), }}".ljust(117) + '\n'
-    return (b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
-            struct.pack(f'<{count}f', *(source.gauss(0.5, 0.1) for _ in range(count))))
+    return npy([source.gauss(0.5, 0.1) for _ in range(edge * edge * bands)], (edge, edge, bands), '<f4')
 
 
 class Opens(watched.WatchedTest):
@@ -40,7 +36,7 @@ class Opens(watched.WatchedTest):
         self.assertEqual(self.counts('open', photo, calls), [1] * RANKS, (photo.name, more))
 
     def test_once_on_each_rank(self):
-        photo, floats = self.write('photo.png', png(48, 40)), self.write('floats.npy', npy(48, 3))
+        photo, floats = self.write('photo.png', png(48, 40)), self.write('floats.npy', noise(48, 3))
         self.assert_opened_once(photo, 'out.png')
         self.assert_opened_once(photo, 'out.png', '--sigma', '0.1', '--halo', '8', '--batch', '1', '--verify', '0')
         self.assert_opened_once(floats, 'out.tif', '--output', 'file')
@@ -48,7 +44,7 @@ class Opens(watched.WatchedTest):
         self.assert_opened_once(floats, 'out.npy', '--range', 'auto', '--output', 'file')
 
     def test_once_for_all_groups_of_bands(self):
-        self.assert_opened_once(self.write('bands.npy', npy(40, 7)), 'out.npy', '--halo', '8', '--batch', '1')
+        self.assert_opened_once(self.write('bands.npy', noise(40, 7)), 'out.npy', '--halo', '8', '--batch', '1')
 
     def test_once_where_images_are_shared_out(self):
         images = [self.write(f'{i}.png', png(40, 36)) for i in range(RANKS)]

@@ -13,6 +13,7 @@ from pathlib import Path
 PROGRAM = str(Path(sys.argv[1]).resolve())
 MPIRUN = sys.argv[2:]
 REPOSITORY = Path(__file__).resolve().parents[2]
+CODES = {'|u1': 'B', '<u2': 'H', '<u4': 'I', '<i2': 'h', '<f2': 'e', '<f4': 'f', '<f8': 'd'}  # of the types of .npy for struct
 
 
 def run(*arguments, ranks=0, code=None, cwd=None, env=None, timeout=200):
@@ -40,6 +41,13 @@ def png(width, height, channels=3, value=lambda x, y, c: (x * 3 + y * 5 + c * 40
 
     header = struct.pack('>IIBBBBB', width, height, 8, colour, 0, 0, 0)
     return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) + chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b'')
+
+
+def npy(samples, shape, descr):
+    """Bytes of a .npy file of these samples, or of their bytes: a header of 128 bytes, and they."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
+    content = samples if isinstance(samples, bytes) else struct.pack(f'<{len(samples)}{CODES[descr]}', *samples)
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + content
 
 
 class ProgramTest(unittest.TestCase):

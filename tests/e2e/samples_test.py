@@ -7,19 +7,12 @@ import re
 import struct
 
 import program
-from program import run
+from program import CODES, npy, run
 
 FAST = ('--network', 'dncnn', '--halo', '8', '--patch', '24', '--batch', '2', '--device', 'cpu', '--verify', '1')
 GRAY = ('--weights', 'seed:1', '--allow-untrained')
-CODES = {'<i2': 'h', '<u4': 'I', '<f2': 'e', '<f4': 'f', '<f8': 'd', '<u2': 'H', '|u1': 'B'}
 LOW, HIGH, NODATA = -300.0, 4700.0, -9999.0
 EDGE = 48
-
-
-def npy(values, shape, descr):
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
-    return (b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
-            struct.pack(f'<{len(values)}{CODES[descr]}', *values))
 
 
 def values_of(content, descr):

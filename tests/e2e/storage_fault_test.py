@@ -5,7 +5,6 @@
 import os
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -20,10 +19,8 @@ from faulty import in_second_point
 IMAGE = '{path: %s}'
 
 
-def npy(height, width, value=lambda row, column: (row * 3 + column * 5) % 100 / 100):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({height}, {width}), }}".ljust(117) + '\n'
-    samples = [value(row, column) for row in range(height) for column in range(width)]
-    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack(f'<{len(samples)}f', *samples)
+def npy(edge, value=lambda row, column: (row * 3 + column * 5) % 100 / 100):
+    return program.npy([value(row, column) for row in range(edge) for column in range(edge)], (edge, edge), '<f4')
 
 
 def why_no_small_disk():
@@ -99,7 +96,7 @@ class FullDisk(faulty.FaultyTest):
 
 
     def test_room_for_the_copy_that_compression_makes_is_looked_for_before_the_work(self):
-        image = self.write('a.npy', npy(512, 512))  # 1 MiB of pixels
+        image = self.write('a.npy', npy(512))  # 1 MiB of pixels
         result = self.run_on_small_disk(1800, program.PROGRAM, 'denoise', str(image), str(self.folder / 'disk' / 'a.tif'),
                                         '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8',
                                         '--output', 'file', '--compress', 'deflate', code=1)
@@ -206,7 +203,7 @@ class Inputs(Stopped, faulty.FaultyTest):
 
     def test_truncated_while_it_is_read(self):
         """Rank 1 stops between the header and the pixels of the second point; meanwhile the file is cut."""
-        for name, content in (('a.npy', npy(64, 64)), ('a.png', program.png(64, 64))):
+        for name, content in (('a.npy', npy(64)), ('a.png', program.png(64, 64))):
             with self.subTest(name=name):
                 subprocess.run(['rm', '-rf', self.out], check=True)
                 image = self.write(name, content)
@@ -218,7 +215,7 @@ class Inputs(Stopped, faulty.FaultyTest):
                 self.assertEqual(self.states(), ['ok'])
 
     def test_a_file_system_that_fails(self):
-        image = self.write('a.npy', npy(64, 64))
+        image = self.write('a.npy', npy(64))
         study = self.with_image(image)
         faulty_disk = ['env', f'LD_PRELOAD={SYSTEM}', 'FAULTY_READ=/a.npy:400']
         outcome = self.launch(self.rank(study=study), self.rank(study=study, wrapper=faulty_disk))
@@ -226,7 +223,7 @@ class Inputs(Stopped, faulty.FaultyTest):
         self.assertEqual(self.states()[:1], ['ok'])
 
     def test_signals_while_it_is_read_do_no_harm(self):
-        study = self.with_image(self.write('a.npy', npy(64, 64)))
+        study = self.with_image(self.write('a.npy', npy(64)))
         words = self.rank(study=study, wrapper=['env', f'LD_PRELOAD={SYSTEM}', 'FAULTY_SIGNAL=/a.npy'])
         result = subprocess.run(words, capture_output=True, text=True, timeout=faulty.HANGS_S)
         self.assertEqual((result.returncode, self.states()), (0, ['ok'] * 3), result.stderr)
@@ -234,7 +231,7 @@ class Inputs(Stopped, faulty.FaultyTest):
     def test_not_a_number_by_overflow(self):
         """Finite samples for which DRUNet overflows on rank 1."""
         self.study.write_text(self.study.read_text().replace('{network: dncnn, sigma: 0.2}', '{network: drunet}'))
-        image = self.write('a.npy', npy(64, 64, value=lambda row, column: 3e38 if row > 50 else column / 64))
+        image = self.write('a.npy', npy(64, value=lambda row, column: 3e38 if row > 50 else column / 64))
         study = self.with_image(image)
         outcome = self.launch(self.rank(study=study), self.rank(study=study))
         self.assert_ended(outcome, 3, r'rank 1@\S+: .*not finite', goes_on=True)
@@ -261,7 +258,7 @@ class ShortMemory(faulty.FaultyTest):
         return self.write('input.yaml', self.study.read_text().replace('{height: 64, width: 64}', IMAGE % image))
 
     def test_an_image_of_half_the_free_memory_is_written_by_all_ranks(self):
-        image = self.write('a.npy', npy(64, 64))  # input and output: 32 KiB
+        image = self.write('a.npy', npy(64))  # input and output: 32 KiB
         self.assertEqual(self.notes(image, 64), [])
         held = (self.out / '000-dncnn-p32-h8-b1-fp32.npy').read_bytes()
         self.assertRegex(self.notes(image, 63)[0], r'\(output: file\)')

@@ -13,6 +13,7 @@ import argparse
 import concurrent.futures
 import difflib
 import json
+import math
 import os
 import re
 import shutil
@@ -75,11 +76,6 @@ def write_transcript(parts, printed):
     return ''.join(line + '\n' for line in lines)
 
 
-def npy(shape, samples):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
-    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack(f'<{len(samples)}f', *samples)
-
-
 def tiff(*extents):
     """A stack of gray 8-bit pages of these heights and widths, with a description."""
     content = b'II*\0' + struct.pack('<I', 8)
@@ -112,9 +108,9 @@ def make_inputs(folder, results):
     (folder / 'gray.png').write_bytes(program.png(48, 40, 1))
     (folder / 'text.png').write_text('no image\n')
     (folder / 'raw').write_bytes(bytes(6000))
-    (folder / 'wide.npy').write_bytes(npy((40, 48), [float(i % 1000) for i in range(40 * 48)]))
-    (folder / 'nan.npy').write_bytes(npy((40, 48), [0.5] * 100 + [float('nan')] + [0.5] * (40 * 48 - 101)))
-    (folder / 'planes.npy').write_bytes(npy((5, 40, 48), [0.5] * (5 * 40 * 48)))
+    (folder / 'wide.npy').write_bytes(program.npy([i % 1000 for i in range(40 * 48)], (40, 48), '<f4'))
+    (folder / 'nan.npy').write_bytes(program.npy([0.5] * 100 + [math.nan] + [0.5] * (40 * 48 - 101), (40, 48), '<f4'))
+    (folder / 'planes.npy').write_bytes(program.npy([0.5] * (5 * 40 * 48), (5, 40, 48), '<f4'))
     (folder / 'stack.tif').write_bytes(tiff((40, 48), (40, 48), (40, 48)))
     (folder / 'unequal.tif').write_bytes(tiff((40, 48), (48, 40)))
     (folder / 'text.safetensors').write_text('<html>404 Not Found</html>\n')
