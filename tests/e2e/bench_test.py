@@ -54,7 +54,7 @@ class Bench(program.ProgramTest):
             out = self.folder / f'out{ranks}'
             result = run('bench', '--network', 'unet,dncnn', *SMALL, '--out', out, ranks=ranks, code=0)
             self.assert_valid(result.stdout.strip().splitlines()[-1])
-            points = points_of(lines_of((out / 'results.jsonl').read_text()))
+            points = program.points(out)
             chosen = [(point['point']['network'], point['point']['batch']) for point in points]
             self.assertEqual(chosen, [('unet', 1), ('unet', 2), ('dncnn', 1), ('dncnn', 2)], 'the last axis is the fastest')
             weights = {'unet': 'seed:1', 'dncnn': 'default'}  # there are none of UNet

@@ -1,5 +1,4 @@
 """Images that are read and written by windows: raw samples, and outputs that all ranks write together."""
-import json
 import struct
 
 import program
@@ -75,8 +74,7 @@ class Streamed(program.ProgramTest):
             words = [word for setting in (f'preset={preset}', 'stop.min_reps=1', *more) for word in ('--set', setting)]
             run('run', program.REPOSITORY / 'configs/beyond_memory.yaml', *words, '--out', f'results/{preset}',
                 ranks=2, cwd=self.folder, code=0)
-            lines = map(json.loads, (self.folder / f'results/{preset}/results.jsonl').read_text().splitlines())
-            return next(line for line in lines if line['type'] == 'point')
+            return program.points(self.folder / 'results' / preset)[0]
 
         slab = study('slab', 'image.height=200', 'image.width=300', 'patch=128')
         self.assertEqual(slab['verification']['outcome'], 'passed')

@@ -79,8 +79,7 @@ class CustomNetworkTest(program.ProgramTest):
         out = self.folder / 'out'
         (out / 'results.jsonl').unlink(missing_ok=True)
         result = program.run('run', study, '--out', out, *options, ranks=ranks, code=code, env=env, timeout=600)
-        lines = (out / 'results.jsonl').read_text().splitlines() if (out / 'results.jsonl').exists() else []
-        return result, [point for point in map(json.loads, lines) if point['type'] == 'point']
+        return result, program.points(out)
 
     def files(self, names, ending):
         return [f'{self.networks / name}.{ending}' for name in names]
@@ -472,7 +471,7 @@ class CustomNetworkTest(program.ProgramTest):
         for engine in ('torch', 'pytorch'):
             out = self.folder / engine
             result = program.run('run', study, '--out', out, '--trust-model', '--set', f'engine={engine}', ranks=2)
-            points = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()[1:]]
+            points = program.points(out)
             self.assertTrue(points[0]['point']['network'].endswith('dilated.pt'), points[0]['point']['network'])
             self.assertEqual(points[0]['status'], 'ok', result.stderr)
             if engine == 'torch':
@@ -514,7 +513,7 @@ class CustomNetworkTest(program.ProgramTest):
         self.assertIn('dncnn', program.run('networks', model).stdout)
         study = self.write('study.yaml', STUDY + f'network: {model}\nhalo: 4\n')
         program.run('run', study, '--out', self.folder / 'out', code=0)
-        point = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[1])
+        point, = program.points(self.folder / 'out')
         self.assertEqual((point['point']['network'], point['point']['engine']), ('dncnn', 'torch'))
 
     def engines_of_another_version(self):

@@ -347,7 +347,7 @@ class Clean(program.ProgramTest):
                  'halo: 8\npatch: 32\nbatch: 2\ndevice: cpu\nwarmup.reps: 0\nforward_calls: 1\nbounds: false\n'
                  'stop: {min_reps: 1, max_reps: 1}\n')
         run('run', self.write('study.yaml', study), '--out', self.folder / 'results', ranks=2, code=0)  # from another folder
-        quality = json.loads((self.folder / 'results/results.jsonl').read_text().splitlines()[1])['quality']
+        quality = program.points(self.folder / 'results')[0]['quality']
         self.assertEqual([f'{quality[key]:.2f}' for key in ('psnr_noisy_db', 'psnr_denoised_db')], [before, after])
         self.write('study.yaml', study.replace('clean/0.png', 'clean/1.png'))
         self.assert_refused(run('run', self.folder / 'study.yaml', '--out', self.folder / 'other'), 2, '1.png', '0.png')

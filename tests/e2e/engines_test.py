@@ -1,7 +1,6 @@
 """Studies with engines that run in a process of their own: three networks in all installed frameworks on 1 and 3 ranks,
 and an engine that fails in every way (tests/engine/workers/faulty.py). What is not installed is skipped."""
 import itertools
-import json
 import os
 import signal
 import subprocess
@@ -44,8 +43,7 @@ class EnginesTest(program.ProgramTest):
     def run_study(self, more, ranks=0, study=STUDY, code=None):
         study = self.write('study.yaml', study + more)
         result = program.run('run', study, '--out', self.folder / 'out', ranks=ranks, code=code, env=self.env, timeout=600)
-        lines = [json.loads(line) for line in (self.folder / 'out' / 'results.jsonl').read_text().splitlines()]
-        return result, [line for line in lines if line['type'] == 'point']
+        return result, program.points(self.folder / 'out')
 
     def test_engines_run_every_network_on_1_and_3_ranks_and_agree_with_fp64(self):
         names = ['torch', 'native', *INSTALLED]
@@ -159,8 +157,8 @@ class EnginesTest(program.ProgramTest):
                          f'worker.options: "{options},reached={self.folder / moment},go={go}"}}\n'
                          for moment, options in moments.items())
         study = self.write('study.yaml', f'{STUDY}groups:\n{groups}  - {{engine: torch}}\n')
-        results = self.folder / 'out' / 'results.jsonl'
-        launch = subprocess.Popen([*program.MPIRUN, '-n', '2', program.PROGRAM, 'run', study, '--out', results.parent],
+        out = self.folder / 'out'
+        launch = subprocess.Popen([*program.MPIRUN, '-n', '2', program.PROGRAM, 'run', study, '--out', out],
                                   env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(launch.kill)
         for number, moment in enumerate(moments):
@@ -173,19 +171,14 @@ class EnginesTest(program.ProgramTest):
             os.kill(worker, signal.SIGKILL)
             os.kill(rank, signal.SIGCONT)
             go.touch()
-            self.wait_for(lambda: len(self.points_in(results)) > number, 10, f'status after a kill in {moment}')
-            point = self.points_in(results)[number]
+            self.wait_for(lambda: len(program.points(out)) > number, 10, f'status after a kill in {moment}')
+            point = program.points(out)[number]
             self.assertEqual(point['status'], 'failed')
             self.assertIn('killed by signal 9', point['reason'])
             self.wait_for(lambda: not self.processes_with(f'reached={reached},'), 10, f'end of the processes of {moment}')
             go.unlink()
         self.assertEqual(launch.wait(timeout=60), 1)
-        self.assertEqual([point['status'] for point in self.points_in(results)], ['failed'] * 4 + ['ok'])
-
-    def points_in(self, results):
-        """Lines that are complete."""
-        lines = results.read_text().split('\n')[:-1] if results.exists() else []
-        return [point for point in map(json.loads, lines) if point['type'] == 'point']
+        self.assertEqual([point['status'] for point in program.points(out)], ['failed'] * 4 + ['ok'])
 
     def processes_with(self, words):
         """Processes whose command line has these words."""

@@ -1,5 +1,4 @@
 """Faults while a study runs: signals, killed ranks, a folder that cannot be written."""
-import json
 import os
 import signal
 import subprocess
@@ -44,9 +43,6 @@ class Faults(program.ProgramTest):
         listing = subprocess.run(['pgrep', '-P', str(process.pid)], capture_output=True, text=True).stdout.split()
         return [int(pid) for pid in listing]
 
-    def lines(self, out):
-        return [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
-
     def test_sigterm_keeps_what_is_finished_and_exits_with_5(self):
         for number in (signal.SIGTERM, signal.SIGUSR1):
             out = self.folder / f'out{number}'
@@ -56,8 +52,7 @@ class Faults(program.ProgramTest):
             said = process.communicate(timeout=60)[0]
             self.assertEqual(process.returncode, 5)
             self.assertRegex(said, '(?m)^left: +2 points; the same command with --resume goes on$')
-            points = [line['status'] for line in self.lines(out) if line['type'] == 'point']
-            self.assertEqual(points, ['ok', 'interrupted', 'skipped'])
+            self.assertEqual([point['status'] for point in program.points(out)], ['ok', 'interrupted', 'skipped'])
 
     def test_a_killed_rank_ends_the_job_and_keeps_what_is_finished(self):
         out = self.folder / 'out'
@@ -67,7 +62,7 @@ class Faults(program.ProgramTest):
         process.communicate(timeout=60)
         self.assertLess(time.monotonic() - started, 30)
         self.assertNotEqual(process.returncode, 0)
-        self.assertEqual([line.get('status') for line in self.lines(out)[1:]], ['ok'])
+        self.assertEqual([line.get('status') for line in program.lines(out)[1:]], ['ok'])
 
     def test_without_mpirun_no_daemon_is_left_behind(self):
         process = self.start(0, self.folder / 'out')
@@ -81,7 +76,7 @@ class Faults(program.ProgramTest):
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)
-        self.assertEqual(self.lines(out)[1]['status'], 'ok')
+        self.assertEqual(program.points(out)[0]['status'], 'ok')
 
     def test_a_study_that_never_ends_to_be_read(self):
         fifo = self.folder / 'fifo.yaml'

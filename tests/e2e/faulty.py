@@ -1,5 +1,4 @@
 """A study of three points on several ranks, one of which meets a fault at a stage (PATCHBENCH_FAULT)."""
-import json
 import os
 import re
 import signal
@@ -71,10 +70,7 @@ class FaultyTest(program.ProgramTest):
         return Outcome(process.returncode, output, errors, time.monotonic() - finished)
 
     def points(self):
-        """Finished points; a line that is being written is none."""
-        file = self.out / 'results.jsonl'
-        lines = file.read_text().split('\n')[:-1] if file.exists() else []
-        return [point for point in map(json.loads, lines) if point['type'] == 'point']
+        return program.points(self.out)
 
     def states(self):
         return [point['status'] for point in self.points()]

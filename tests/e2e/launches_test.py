@@ -1,6 +1,5 @@
 """patchbench run --launches: separate starts of all ranks, each with results of its own, and what compare makes of them."""
 import datetime
-import json
 import os
 import re
 import subprocess
@@ -37,8 +36,7 @@ class Launches(program.ProgramTest):
         return file
 
     def environments(self):
-        files = sorted((self.folder / 'out').glob('launch-*/results.jsonl'))
-        return [json.loads(file.read_text().splitlines()[0])['environment'] for file in files]
+        return [program.lines(launch)[0]['environment'] for launch in sorted((self.folder / 'out').glob('launch-*'))]
 
     def test_each_launch_is_a_start_of_all_ranks(self):
         text = self.started('--launches', 3, '--launcher', ' '.join([*MPIRUN, '-n', '2']), env={'TZ': 'JST-9'}).stdout

@@ -1,6 +1,4 @@
 """The peak that `plan` predicts, beside the one that the engine's allocator counts: within 10 % for every kind of point."""
-import json
-
 import program
 from program import run
 
@@ -27,8 +25,7 @@ groups:
 class Prediction(program.ProgramTest):
     def test_every_peak_is_within_ten_percent_of_what_was_predicted(self):
         run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', code=0)
-        lines = [json.loads(line) for line in (self.folder / 'out/results.jsonl').read_text().splitlines()]
-        points = [line for line in lines if line['type'] == 'point' and line['status'] == 'ok']
+        points = [point for point in program.points(self.folder / 'out') if point['status'] == 'ok']
         self.assertEqual(len(points), 36)
         for point in points:
             summary = point['summary']

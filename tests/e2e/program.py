@@ -1,4 +1,5 @@
 """Runs patchbench for the tests: `python3 some_test.py <patchbench> <mpirun and its options>`."""
+import json
 import os
 import re
 import shlex
@@ -29,6 +30,18 @@ def ended(result, code):
         command = shlex.join(map(str, result.args))
         raise AssertionError(f'exit code {result.returncode}, not {code}, of {command}: {result.stderr}{result.stdout}')
     return result
+
+
+def lines(folder):
+    """Of results.jsonl in the folder of a study."""
+    return [json.loads(line) for line in (folder / 'results.jsonl').read_text().splitlines()]
+
+
+def points(folder):
+    """Those that are finished: none before results.jsonl is begun, and not one whose line is being written."""
+    file = folder / 'results.jsonl'
+    finished = file.read_text().split('\n')[:-1] if file.exists() else []
+    return [line for line in map(json.loads, finished) if line['type'] == 'point']
 
 
 def png(width, height, channels=3, value=lambda x, y, c: (x * 3 + y * 5 + c * 40) % 256):

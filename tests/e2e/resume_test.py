@@ -47,11 +47,8 @@ class ResumeTest(program.ProgramTest):
     def go(self, *options, study=None, ranks=0, code=None):
         return run('run', study or self.study, '--out', self.out, *options, ranks=ranks, code=code)
 
-    def lines(self, file=None):
-        return [json.loads(line) for line in (file or self.file).read_text().splitlines()]
-
     def points(self):
-        return [line for line in self.lines() if line['type'] == 'point']
+        return program.points(self.out)
 
     def what_was_measured(self):
         """What does not change from run to run, of each point; each once."""
@@ -104,7 +101,7 @@ class Killed(ResumeTest):
             finished = now
         self.go('--resume', code=5)
         self.assertEqual(self.what_was_measured(), expected, f'seed {seed}')
-        self.assertEqual(self.lines()[-1]['type'], 'end')
+        self.assertEqual(program.lines(self.out)[-1]['type'], 'end')
         for index, line in finished.items():
             self.assertIn(line + '\n', self.file.read_text(), f'point {index} (seed {seed})')
 
@@ -121,7 +118,7 @@ class Killed(ResumeTest):
         self.assertEqual(self.labels(result.stdout), labels)
         rows = (self.out / 'results.csv').read_text().splitlines()[1:]
         self.assertEqual([int(row.split(',')[1]) for row in rows], list(range(7)))
-        self.assertEqual([line['type'] for line in self.lines()].count('resume'), 1)
+        self.assertEqual([line['type'] for line in program.lines(self.out)].count('resume'), 1)
         self.assertRegex(result.stdout, 'RESULT: .*1 of 7 points')
 
     def test_a_torn_last_line_is_cut_off(self):

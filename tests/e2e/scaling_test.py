@@ -1,6 +1,4 @@
 """Scaling studies in one launch: real ranks, simulated ranks, work that is taken when a rank is ready."""
-import json
-
 import program
 from program import run
 
@@ -34,7 +32,7 @@ class Scaling(program.ProgramTest):
         study = self.write('study.yaml', text)
         out = self.folder / 'out'
         result = run('run', study, '--out', out, *arguments, ranks=ranks, code=code)
-        return [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()], result.stdout
+        return program.lines(out), result.stdout
 
     def test_real_and_simulated_ranks_in_one_launch(self):
         lines, text = self.study(STUDY + REAL + SIMULATED, ranks=8)

@@ -1,6 +1,5 @@
 """patchbench run, plan, check, networks, --version: what they print, leave behind, and exit with."""
 import csv
-import json
 import os
 import re
 import shlex
@@ -64,7 +63,7 @@ class Study(program.ProgramTest):
             self.assertTrue(foms)
             for line in foms:
                 self.assertRegex(line, r'^FOM \S+ \S+ \S+$')
-            lines = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
+            lines = program.lines(out)
             types = [line['type'] for line in lines if line['type'] != 'study_summary']  # said where there is something to say
             self.assertEqual(types, ['study', 'point', 'point', 'end'])
             for line in lines[1:3]:
@@ -106,7 +105,7 @@ class Study(program.ProgramTest):
             overrides = [word for setting in (*settings, 'batch=1') for word in ('--set', setting)]
             result = run('run', study, '--out', self.folder / 'out', *overrides, ranks=2)
             self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
-            point = json.loads((self.folder / 'out/results.jsonl').read_text().splitlines()[1])
+            point, = program.points(self.folder / 'out')
             self.assertEqual((len(point['samples']['wall_s']), point['summary']['stop_reason']), expected)
             self.assertEqual([len(rank['wall_s']) for rank in point['samples']['ranks']], [expected[0]] * 2)
             self.assertEqual(point['verification']['outcome'], 'passed')
@@ -121,8 +120,7 @@ class Study(program.ProgramTest):
         self.assertIn("NCCL_ALGO of rank 1 is Ring, unlike rank 0's", result.stderr)
         self.assertIn("MALLOC_ARENA_MAX of rank 1 is not set, unlike rank 0's", result.stderr)
         self.assertNotIn('CUDA_VISIBLE_DEVICES of', result.stderr)
-        header = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[0])
-        variables = header['environment']['variables']
+        variables = program.lines(self.folder / 'out')[0]['environment']['variables']
         self.assertEqual(variables['NCCL_ALGO of rank 1'], 'Ring')
         self.assertEqual((variables['MALLOC_ARENA_MAX'], variables['MALLOC_ARENA_MAX of rank 1']), ('2', 'not set'))
 
@@ -142,8 +140,7 @@ class Study(program.ProgramTest):
     def test_out_of_memory_is_a_status_and_the_next_point_runs(self):
         study = self.write('tiny.yaml', STUDY + 'groups: [{memory_limit_mib: 3}, {memory_limit_mib: 0}]\n')
         result = run('run', study, '--out', self.folder / 'out', ranks=2, code=5)
-        lines = [json.loads(line) for line in (self.folder / 'out/results.jsonl').read_text().splitlines()]
-        self.assertEqual([line['status'] for line in lines if line['type'] == 'point'], ['oom', 'oom', 'ok', 'ok'])
+        self.assertEqual([point['status'] for point in program.points(self.folder / 'out')], ['oom', 'oom', 'ok', 'ok'])
         self.assertRegex(result.stdout, 'RESULT: .*2 of 4 points')
 
     def test_images_of_a_jpeg_are_saved_without_losses(self):
@@ -179,7 +176,7 @@ class Configs(program.ProgramTest):
         result = run('run', f'configs/{name}.yaml', '--set', 'preset=smoke', '--set', 'threads=1', '--out', out,
                      *arguments, ranks=ranks, code=code, cwd=program.REPOSITORY)
         self.assert_valid((result.stdout.strip() or result.stderr).splitlines()[-1])
-        return result, [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
+        return result, program.lines(out)
 
     def test_every_preset_can_be_planned(self):
         for name in self.STUDIES:
@@ -187,8 +184,8 @@ class Configs(program.ProgramTest):
                 run('plan', f'configs/{name}.yaml', '--set', f'preset={preset}', cwd=program.REPOSITORY, code=0)
 
     def test_odd_shapes_are_refused_and_the_study_goes_on(self):
-        _, lines = self.smoke('shape_sweep', '--set', 'device=cpu', code=0)
-        points = [line for line in lines if line['type'] == 'point']
+        self.smoke('shape_sweep', '--set', 'device=cpu', code=0)
+        points = program.points(self.folder / 'shape_sweep')
         self.assertEqual({line['status'] for line in points}, {'ok', 'refused'})
         for line in points:
             if line['status'] == 'refused':
@@ -296,7 +293,7 @@ class Refusals(program.ProgramTest):
             run('run', study.relative_to(self.folder), cwd=self.folder, code=0)
         for name in ('first', 'second'):
             self.assertTrue((self.folder / f'results/{name}/report.html').exists())
-        point = json.loads((self.folder / 'results/first/results.jsonl').read_text().splitlines()[1])
+        point, = program.points(self.folder / 'results/first')
         self.assertEqual(point['point']['image']['path'], 'studies/photo.png')
         refused = run('plan', first, '--set', 'image.path=photo.png', cwd=self.folder)
         self.assert_refused(refused, 2, 'photo.png')

@@ -2,7 +2,6 @@
 
 `python3 sync_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
 """
-import json
 import os
 from pathlib import Path
 
@@ -58,8 +57,7 @@ class Study(SyncTest):
     def test_lines_and_files(self):
         study = self.write('study.yaml', STUDY)
         _, calls = self.run_watched('run', study, '--out', self.out, code=0)
-        lines = (self.out / 'results.jsonl').read_text().splitlines()
-        self.assert_every_line_flushed(calls, len(lines))
+        self.assert_every_line_flushed(calls, len(program.lines(self.out)))
         written = sorted(file for file in self.out.rglob('*') if file.is_file() and file.suffix != '.jsonl')
         self.assertGreaterEqual({file.suffix for file in written}, {'.csv', '.html', '.png'})
         for file in written:
@@ -71,7 +69,7 @@ class Study(SyncTest):
         self.run_watched('run', study, '--out', self.out)
         _, calls = self.run_watched('run', study, '--out', self.out, '--resume', code=0)
         self.assert_flushed_before_named(calls, self.out / 'results.jsonl')
-        types = [json.loads(line)['type'] for line in (self.out / 'results.jsonl').read_text().splitlines()]
+        types = [line['type'] for line in program.lines(self.out)]
         self.assert_every_line_flushed(calls, len([each for each in types if each not in ('study', 'resume', 'point')]))
         self.assertEqual(types.count('point'), 2)
 

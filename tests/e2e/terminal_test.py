@@ -1,6 +1,5 @@
 """patchbench on a terminal: what a person sees, with the bar, the lines and the tables in one place."""
 import fcntl
-import json
 import os
 import pty
 import re
@@ -134,9 +133,8 @@ class Terminal(program.ProgramTest):
                 seen += os.read(master, 1 << 16)
             os.close(master)
             self.assertEqual(process.wait(60), code)
-            lines = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
-            self.assertEqual([line['status'] for line in lines if line['type'] == 'point'], statuses)
-            self.assertEqual(lines[-1]['type'], 'end')
+            self.assertEqual([point['status'] for point in program.points(out)], statuses)
+            self.assertEqual(program.lines(out)[-1]['type'], 'end')
             self.assertTrue((out / 'report.html').exists())
 
     def test_the_bar_of_a_study_moves_within_a_point(self):

@@ -106,9 +106,8 @@ bounds: off
 """)
         result = run('run', study, '--out', self.folder / 'results')
         self.assertRegex(result.stdout, rf'sigma .*{re.escape(str(bare))}.*trained_sigma', result.stderr)
-        lines = map(json.loads, (self.folder / 'results/results.jsonl').read_text().splitlines())
-        points = [line['point'] for line in lines if line['type'] == 'point']
-        self.assertEqual([point['settled']['sigma'] for point in points], [None, 0.1])
+        points = program.points(self.folder / 'results')
+        self.assertEqual([point['point']['settled']['sigma'] for point in points], [None, 0.1])
 
     def test_what_is_no_noise_level_is_refused_by_name(self):
         for text in ('25', '0', '1e-300', '-0.1', 'nan', 'inf', '', '0.1 ', '0.1\n0.2', '1e-1x'):

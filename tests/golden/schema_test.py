@@ -95,9 +95,8 @@ class SchemaTest(program.ProgramTest):
             jsonschema.validate(json.loads(run('report', out, '--export', f'{name}=-', code=0).stdout), export_schema)
         for option in ('--csv', '--markdown'):
             run('report', out, option, '-', code=0)
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        self.assertEqual(lines[-1]['type'], 'end')
-        return [line for line in lines if line['type'] == 'point']
+        self.assertEqual(program.lines(out)[-1]['type'], 'end')
+        return program.points(out)
 
     def test_measured_out_of_memory_refused_and_searched(self):
         out = self.folder / 'out'
