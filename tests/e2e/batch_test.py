@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import program
@@ -38,9 +37,8 @@ class BatchTest(program.ProgramTest):
         self.env = {**os.environ, 'PBS_O_WORKDIR': str(self.folder), 'PBS_NODEFILE': str(nodes),
                     'LSB_DJOB_HOSTFILE': str(nodes), 'STUDY': 'study.yaml'}
 
-    def start(self, script):
-        return subprocess.Popen(['bash', LAUNCH / script], cwd=self.folder, env=self.env, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    def submit(self, script):
+        return self.start(['bash', LAUNCH / script], cwd=self.folder, env=self.env, stderr=subprocess.STDOUT)
 
     def finish(self, process):
         output = process.communicate(timeout=200)[0]
@@ -48,7 +46,7 @@ class BatchTest(program.ProgramTest):
 
     def test_a_job_checks_runs_and_goes_on(self):
         for script in ('pbs.sh', 'lsf.sh'):
-            code, output = self.finish(self.start(script))
+            code, output = self.finish(self.submit(script))
             self.assertEqual(code, 0, output)
             self.assertRegex(output, 'CHECK: (OK|.* 0 wrong)')
             self.assertIn('RESULT: VALID', output)
@@ -57,18 +55,15 @@ class BatchTest(program.ProgramTest):
     def test_outside_its_system_a_script_says_how_it_is_submitted(self):
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(('SLURM_', 'PBS_', 'LSB_'))}
         for script, command in (('slurm.sbatch', 'sbatch'), ('pbs.sh', 'qsub'), ('lsf.sh', 'bsub')):
-            code, output = self.finish(self.start(script))
+            code, output = self.finish(self.submit(script))
             self.assertNotEqual(code, 0, output)
             self.assertRegex(output, rf'\b{command}\b.*\n$')
             self.assertEqual(output.count('\n'), 1, output)
 
     def test_the_signal_of_lsf_ends_the_study_and_not_the_script(self):
         self.write('study.yaml', STUDY.replace('min_reps: 2', 'min_reps: 1000000'))
-        process = self.start('lsf.sh')
-        results = self.folder / 'results' / 'job' / 'results.jsonl'
-        deadline = time.monotonic() + 120
-        while not results.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        process = self.submit('lsf.sh')
+        program.wait_until((self.folder / 'results/job/results.jsonl').exists, 'results', 120)
         os.killpg(process.pid, signal.SIGUSR1)
         code, output = self.finish(process)
         self.assertEqual(code, 5, output)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import program
+from program import wait_until
 
 ENGINES = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engines'))
 INSTALLED = sorted(path.name for path in ENGINES.glob('*') if (path / 'bin' / 'python').exists())
@@ -140,13 +141,11 @@ class EnginesTest(program.ProgramTest):
     def test_no_process_outlives_a_killed_rank(self):
         pid_file = self.folder / 'pid'
         study = self.write('study.yaml', STUDY + f'engine: "python:{FAULTY}"\nworker.options: "call=hang,pid={pid_file}"\n')
-        launch = subprocess.Popen([*program.MPIRUN, '-n', '1', program.PROGRAM, 'run', study, '--out', self.folder / 'out'],
-                                  env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(launch.kill)
-        worker = int(self.wait_for(lambda: pid_file.exists() and pid_file.read_text()))
+        launch = self.start(program.command('run', study, '--out', self.folder / 'out', ranks=1), env=self.env)
+        worker = int(wait_until(lambda: pid_file.exists() and pid_file.read_text(), 'worker'))
         guardian = self.parent_of(worker)
         os.kill(self.parent_of(guardian), signal.SIGKILL)
-        self.wait_for(lambda: not self.is_running(worker) and not self.is_running(guardian))
+        wait_until(lambda: not self.is_running(worker) and not self.is_running(guardian), 'end of its processes')
         launch.wait(timeout=60)
 
     def test_a_worker_that_is_killed_at_any_moment_fails_its_point(self):
@@ -158,12 +157,10 @@ class EnginesTest(program.ProgramTest):
                          for moment, options in moments.items())
         study = self.write('study.yaml', f'{STUDY}groups:\n{groups}  - {{engine: torch}}\n')
         out = self.folder / 'out'
-        launch = subprocess.Popen([*program.MPIRUN, '-n', '2', program.PROGRAM, 'run', study, '--out', out],
-                                  env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(launch.kill)
+        launch = self.start(program.command('run', study, '--out', out, ranks=2), env=self.env)
         for number, moment in enumerate(moments):
             reached = self.folder / moment
-            worker = int(self.wait_for(lambda: reached.exists() and reached.read_text()))
+            worker = int(wait_until(lambda: reached.exists() and reached.read_text(), f'worker in {moment}'))
             rank = self.parent_of(self.parent_of(worker))
             if moment == 'idle':  # the call under way ends, and no other begins
                 os.kill(rank, signal.SIGSTOP)
@@ -171,11 +168,11 @@ class EnginesTest(program.ProgramTest):
             os.kill(worker, signal.SIGKILL)
             os.kill(rank, signal.SIGCONT)
             go.touch()
-            self.wait_for(lambda: len(program.points(out)) > number, 10, f'status after a kill in {moment}')
+            wait_until(lambda: len(program.points(out)) > number, f'status after a kill in {moment}', 10)
             point = program.points(out)[number]
             self.assertEqual(point['status'], 'failed')
             self.assertIn('killed by signal 9', point['reason'])
-            self.wait_for(lambda: not self.processes_with(f'reached={reached},'), 10, f'end of the processes of {moment}')
+            wait_until(lambda: not self.processes_with(f'reached={reached},'), f'end of the processes of {moment}', 10)
             go.unlink()
         self.assertEqual(launch.wait(timeout=60), 1)
         self.assertEqual([point['status'] for point in program.points(out)], ['failed'] * 4 + ['ok'])
@@ -198,14 +195,6 @@ class EnginesTest(program.ProgramTest):
             return Path(f'/proc/{process}/stat').read_text().rsplit(')', 1)[1].split()[0] != 'Z'
         except (FileNotFoundError, ProcessLookupError):
             return False
-
-    def wait_for(self, condition, timeout_s=60, what='change'):
-        end = time.monotonic() + timeout_s
-        while time.monotonic() < end:
-            if found := condition():
-                return found
-            time.sleep(0.05)
-        self.fail(f'no {what} within {timeout_s} s')
 
     def test_check_lists_the_engines(self):
         result = program.run('check', '--device', 'cpu', env=self.env)

@@ -23,21 +23,12 @@ groups:
 
 
 class Faults(program.ProgramTest):
-    def start(self, ranks, out):
-        study = self.write('long.yaml', LONG)
-        launcher = [*program.MPIRUN, '-n', str(ranks)] if ranks else []
-        command = [*launcher, program.PROGRAM, 'run', str(study), '--out', str(out)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)
-        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:  # the first point is finished, the second runs for ever
-            results = out / 'results.jsonl'
-            if results.exists() and results.read_text().count('"type":"point"') >= 1:
-                time.sleep(1)
-                return process
-            time.sleep(0.1)
-        self.fail('the first point never ended')
+    def start_long(self, ranks, out):
+        """The first point is finished, the second runs for ever."""
+        process = self.start(program.command('run', self.write('long.yaml', LONG), '--out', out, ranks=ranks))
+        program.wait_until(lambda: program.points(out), 'first point', 120)
+        time.sleep(1)
+        return process
 
     def children(self, process):
         listing = subprocess.run(['pgrep', '-P', str(process.pid)], capture_output=True, text=True).stdout.split()
@@ -46,7 +37,7 @@ class Faults(program.ProgramTest):
     def test_sigterm_keeps_what_is_finished_and_exits_with_5(self):
         for number in (signal.SIGTERM, signal.SIGUSR1):
             out = self.folder / f'out{number}'
-            process = self.start(2, out)
+            process = self.start_long(2, out)
             for rank in self.children(process):  # as a batch system does: every process of the job
                 os.kill(rank, number)
             said = process.communicate(timeout=60)[0]
@@ -56,7 +47,7 @@ class Faults(program.ProgramTest):
 
     def test_a_killed_rank_ends_the_job_and_keeps_what_is_finished(self):
         out = self.folder / 'out'
-        process = self.start(2, out)
+        process = self.start_long(2, out)
         started = time.monotonic()
         os.kill(self.children(process)[-1], signal.SIGKILL)
         process.communicate(timeout=60)
@@ -65,14 +56,14 @@ class Faults(program.ProgramTest):
         self.assertEqual([line.get('status') for line in program.lines(out)[1:]], ['ok'])
 
     def test_without_mpirun_no_daemon_is_left_behind(self):
-        process = self.start(0, self.folder / 'out')
+        process = self.start_long(0, self.folder / 'out')
         self.assertEqual(self.children(process), [])
         process.kill()
         process.communicate(timeout=60)
 
     def test_ctrl_c_ends_cleanly(self):
         out = self.folder / 'out'
-        process = self.start(2, out)
+        process = self.start_long(2, out)
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)
@@ -91,11 +82,8 @@ class Faults(program.ProgramTest):
 
     def test_a_full_standard_output(self):
         study = self.write('long.yaml', LONG)
-        for words in (['--version'], ['--help'], ['settings'], ['plan', str(study)]):
-            command = [program.PROGRAM, *words]
-            with open('/dev/full', 'w') as full:
-                result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-            self.assertEqual(result.returncode, 1)
+        for words in (['--version'], ['--help'], ['settings'], ['plan', study]):
+            result = program.run(*words, before=['sh', '-c', 'exec "$0" "$@" > /dev/full'], code=1)
             self.assertIn('standard output', result.stderr)
 
     def test_a_full_standard_error_changes_no_exit_code(self):
@@ -104,18 +92,14 @@ class Faults(program.ProgramTest):
         denoise = ['denoise', image, self.folder / 'out.png', '--network', 'dncnn', '--sigma', '0.1', '--device', 'cpu']
         for words, code in ((['frobnicate'], 2), ([], 2), (['denoise', 'absent', 'out.png'], 2), (['report', 'absent'], 2),
                             (['compare', 'a', 'b'], 2), (['run', study], 2), (denoise, 0)):
-            command = [program.PROGRAM, *words]
-            with open('/dev/full', 'w') as full:
-                result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full, timeout=60)
-            self.assertEqual(result.returncode, code, words)
+            program.run(*words, before=['sh', '-c', 'exec "$0" "$@" 2> /dev/full'], code=code)
         self.assertTrue((self.folder / 'out.png').exists())
-        result = subprocess.run(['bash', '-c', '"$0" "$@" 2>&1 | true; exit ${PIPESTATUS[0]}', program.PROGRAM, *denoise], timeout=60)
+        result = program.run(*denoise, before=['bash', '-c', '"$0" "$@" 2>&1 | true; exit ${PIPESTATUS[0]}'])
         self.assertIn(result.returncode, (0, 1), 'its output was lost, or all of it lay in the pipe')
 
     def test_a_current_folder_that_was_removed(self):
-        command = f'mkdir {self.folder}/gone && cd {self.folder}/gone && rmdir ../gone && exec {program.PROGRAM} settings'
-        result = subprocess.run(['bash', '-c', command], capture_output=True, text=True, timeout=60)
-        self.assert_refused(result, 2, 'current folder')
+        gone = ['bash', '-c', f'mkdir {self.folder}/gone && cd {self.folder}/gone && rmdir ../gone && exec "$0" "$@"']
+        self.assert_refused(program.run('settings', before=gone), 2, 'current folder')
 
     def test_an_output_folder_that_cannot_be_made(self):
         blocker = self.write('blocker', 'a file')

@@ -1,8 +1,6 @@
 """A study of three points on several ranks, one of which meets a fault at a stage (PATCHBENCH_FAULT)."""
 import os
 import re
-import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -59,9 +57,7 @@ class FaultyTest(program.ProgramTest):
         words = list(program.MPIRUN)
         for number, rank in enumerate(ranks):
             words += [*([':'] if number else []), '-n', '1', *rank]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)
-        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+        process = self.start(words)
         finished = time.monotonic()
         while process.poll() is None and not self.points():
             finished = time.monotonic()

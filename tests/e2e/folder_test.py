@@ -2,13 +2,11 @@
 import os
 import re
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import program
 from denoise_test import FAST, noise, small_drunet
-from program import npy, png, run
+from program import command, npy, png, run, wait_until
 
 SLOW = (*FAST, '--network', 'drunet', '--weights', 'seed:1', '--allow-untrained')  # a signal comes before the last image
 
@@ -139,12 +137,15 @@ class Folders(program.ProgramTest):
         for i in range(6):
             self.assertEqual((self.folder / f'out/{i}.png').read_bytes(), (self.folder / f'all/{i}.png').read_bytes(), i)
 
+    def begin(self, ranks=0):
+        """One image is done."""
+        process = self.start(command('denoise', self.folder / 'in', self.folder / 'out', *SLOW, ranks=ranks))
+        wait_until(lambda: process.poll() is not None or any((self.folder / 'out').glob('[0-9]*.png')), 'first image')
+        return process
+
     def test_a_signal_ends_it_and_the_rest_is_counted(self):
         self.make(**{f'{i:02}_png': png(160, 160, value=noise) for i in range(40)})
-        command = [program.PROGRAM, 'denoise', str(self.folder / 'in'), str(self.folder / 'out'), *SLOW]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while process.poll() is None and not any((self.folder / 'out').glob('[0-9]*.png')):
-            time.sleep(0.01)
+        process = self.begin()
         process.send_signal(signal.SIGTERM)
         said, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 5, said + errors)
@@ -154,10 +155,7 @@ class Folders(program.ProgramTest):
     def test_a_signal_to_one_rank_ends_all(self):
         picture = png(160, 160, value=noise)
         self.make(**{f'{i:03}_png': picture for i in range(100)})
-        process = subprocess.Popen([*program.MPIRUN, '-n', '2', program.PROGRAM, 'denoise', str(self.folder / 'in'),
-                                    str(self.folder / 'out'), *SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while process.poll() is None and not any((self.folder / 'out').glob('[0-9]*.png')):
-            time.sleep(0.01)
+        process = self.begin(ranks=2)
         ranks = [int(pid) for each in Path(f'/proc/{process.pid}/task').glob('*/children') for pid in each.read_text().split()]
         os.kill(ranks[-1], signal.SIGTERM)
         said, errors = process.communicate(timeout=100)

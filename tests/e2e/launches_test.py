@@ -3,10 +3,9 @@ import datetime
 import os
 import re
 import subprocess
-import time
 
 import program
-from program import MPIRUN, run
+from program import MPIRUN, command, run, wait_until
 
 STUDY = """
 name: started
@@ -109,11 +108,9 @@ class Launches(program.ProgramTest):
 
     def test_two_series_do_not_write_into_one_folder(self):
         slow = self.script('slow.sh', f'touch {self.folder}/started; exec sleep 600')
-        words = [program.PROGRAM, 'run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', '--launches', 2,
-                 '--launcher', slow]
-        first = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(lambda: (first.kill(), first.wait()))
-        self.wait_until((self.folder / 'started').exists, 'the launch did not start')
+        self.start(command('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', '--launches', 2,
+                           '--launcher', slow))
+        wait_until((self.folder / 'started').exists, 'launch')
         self.assert_refused(self.started('--launches', 2, code=2), 2, f'{self.folder}/out', '--out')
 
     def test_a_launch_that_is_wrongly_called_is_the_only_one(self):
@@ -142,24 +139,15 @@ class Launches(program.ProgramTest):
     def test_a_killed_start_takes_its_launch_along(self):
         """SIGKILL, as a job's end or the kernel sends it, leaves no time to hand anything on."""
         study = self.write('study.yaml', STUDY.replace('min_reps: 6', 'min_reps: 1000').replace('0.001', '0.1'))
-        words = [program.PROGRAM, 'run', study, '--out', self.folder / 'out', '--launches', 2]
-        started = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(started.kill)
-        results = self.folder / 'out/launch-1/results.jsonl'
-        self.wait_until(results.exists, 'the launch did not start')
+        started = self.start(command('run', study, '--out', self.folder / 'out', '--launches', 2))
+        wait_until((self.folder / 'out/launch-1/results.jsonl').exists, 'launch')
         started.kill()
         started.wait()
-        self.wait_until(lambda: not self.running(), 'the launch runs on')
+        wait_until(lambda: not self.running(), 'end of the launch')
 
     def running(self):
         listing = subprocess.run(['pgrep', '-f', f'run {self.folder}/study.yaml'], capture_output=True, text=True)
         return listing.stdout.split()
-
-    def wait_until(self, condition, what, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.1)
 
 
 if __name__ == '__main__':

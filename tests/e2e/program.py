@@ -3,10 +3,12 @@ import json
 import os
 import re
 import shlex
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zlib
 from pathlib import Path
@@ -17,19 +19,34 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 CODES = {'|u1': 'B', '<u2': 'H', '<u4': 'I', '<i2': 'h', '<f2': 'e', '<f4': 'f', '<f8': 'd'}  # of the types of .npy for struct
 
 
-def run(*arguments, ranks=0, code=None, cwd=None, env=None, timeout=200):
-    """CompletedProcess of the program, alone (ranks=0) or under mpirun. Its exit code must be `code` (None: any)."""
+def command(*arguments, ranks=0, before=()):
+    """Words that start the program, alone (ranks=0) or under mpirun; on each rank behind those of `before`."""
     launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
-    return ended(subprocess.run([*launcher, PROGRAM, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True,
-                                timeout=timeout), code)
+    return [*launcher, *before, PROGRAM, *map(str, arguments)]
+
+
+def run(*arguments, ranks=0, before=(), code=None, cwd=None, env=None, timeout=200):
+    """CompletedProcess of the program, started by `command`. Its exit code must be `code` (None: any)."""
+    words = command(*arguments, ranks=ranks, before=before)
+    return ended(subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout), code)
 
 
 def ended(result, code):
     """`result`, whose exit code must be `code` (None: any)."""
     if code not in (None, result.returncode):
-        command = shlex.join(map(str, result.args))
-        raise AssertionError(f'exit code {result.returncode}, not {code}, of {command}: {result.stderr}{result.stdout}')
+        words = shlex.join(map(str, result.args))
+        raise AssertionError(f'exit code {result.returncode}, not {code}, of {words}: {result.stderr}{result.stdout}')
     return result
+
+
+def wait_until(condition, what, within_s=60):
+    """What `condition` returns once that is true. If it never is, the failure says that there was no `what`."""
+    deadline = time.monotonic() + within_s
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f'no {what} within {within_s} s')
+        time.sleep(0.05)
+    return found
 
 
 def lines(folder):
@@ -72,6 +89,18 @@ class ProgramTest(unittest.TestCase):
 
     def tearDown(self):
         self._folder.cleanup()
+
+    def start(self, words, **options):
+        """Popen of a command (`command`) in a session of its own, which ends with the test."""
+        options = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, **options}
+        process = subprocess.Popen(words, text=True, start_new_session=True, **options)
+
+        def end():
+            with process:  # closes its pipes
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        self.addCleanup(end)
+        return process
 
     def write(self, name, content):
         file = self.folder / name

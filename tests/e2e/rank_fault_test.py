@@ -1,7 +1,6 @@
 """One rank of two meets a fault, mostly in the second point of three: killed, stopped, out of memory, throwing, wrong."""
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import faulty
@@ -181,7 +180,7 @@ class RankFaults(faulty.FaultyTest):
     def test_unequal_software(self):
         """A copy of the program that calls itself another version."""
         other = self.folder / 'patchbench'
-        own = subprocess.run([program.PROGRAM, '--version'], capture_output=True, text=True).stdout.splitlines()[0]
+        own = program.run('--version').stdout.splitlines()[0]
         sha = own.split('git ')[1].split(',')[0].split(')')[0]
         other.write_bytes(Path(program.PROGRAM).read_bytes().replace(sha.encode(), sha[::-1].encode()))
         other.chmod(0o755)

@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 import unittest
@@ -86,8 +85,7 @@ class Killed(ResumeTest):
         moments = random.Random(seed)
         finished = {}
         for _ in range(5):
-            process = subprocess.Popen([program.PROGRAM, 'run', str(self.study), '--out', str(self.out), '--resume'],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = self.start(program.command('run', self.study, '--out', self.out, '--resume'))
             time.sleep(moments.uniform(0, self.duration_s * 0.8))
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -296,12 +294,8 @@ class Walltime(ResumeTest):
                          ['ok'] * 4 + ['oom'] + ['ok'] * 4)
 
     def test_two_runs_do_not_write_into_one_folder(self):
-        process = subprocess.Popen([program.PROGRAM, 'run', str(self.endless), '--out', str(self.out)],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(lambda: (process.kill(), process.wait()))
-        deadline = time.monotonic() + 60
-        while not self.file.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        self.start(program.command('run', self.endless, '--out', self.out))
+        program.wait_until(self.file.exists, 'results')
         for options in ((), ('--resume',)):
             self.assert_refused(self.go(*options, study=self.endless), 2, str(self.out), '--out')
         self.assertEqual(list(self.out.glob('earlier-*')), [])

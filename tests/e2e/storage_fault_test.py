@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 SYSTEM = str(Path(sys.argv.pop(2)).resolve())
@@ -38,26 +37,26 @@ class FullDisk(faulty.FaultyTest):
         if why := why_no_small_disk():
             self.skipTest(why)
 
-    def run_on_small_disk(self, kib, *words, code=None):
+    def run_on_small_disk(self, kib, *arguments, ranks=0, code=None):
         """CompletedProcess; what the disk held is in self.out then."""
         disk = self.folder / 'disk'
         disk.mkdir()
         script = ('disk=$1; out=$2; shift 2; mount -t tmpfs -o size=$0k tmpfs "$disk" || exit 99; "$@"; code=$?; '
                   'cp -a "$disk/." "$out"; exit $code')
         self.out.mkdir()
-        command = ['unshare', '--mount', 'sh', '-c', script, str(kib), str(disk), str(self.out), *words]
-        return program.ended(subprocess.run(command, capture_output=True, text=True, timeout=120), code)
+        words = ['unshare', '--mount', 'sh', '-c', script, str(kib), disk, self.out, *program.command(*arguments, ranks=ranks)]
+        return program.ended(subprocess.run(words, capture_output=True, text=True, timeout=120), code)
 
     def test_results(self):
         """Room for the first point and a half."""
         plain = self.study.read_text() + 'save_images: false\n'
         study = self.write('plain.yaml', plain)
-        subprocess.run([program.PROGRAM, 'run', study, '--out', self.out], check=True, capture_output=True, timeout=120)
+        program.run('run', study, '--out', self.out, code=0)
         lengths = [len(line) + 1 for line in (self.out / 'results.jsonl').read_bytes().splitlines()]
         subprocess.run(['rm', '-r', self.out], check=True)
         kib = (lengths[0] + lengths[1] + lengths[2] // 2) // 4096 * 4
         self.assertGreater(kib * 1024, lengths[0] + lengths[1], 'the disk has a place for the first point')
-        result = self.run_on_small_disk(kib, *program.MPIRUN, '-n', '1', program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'))
+        result = self.run_on_small_disk(kib, 'run', study, '--out', self.folder / 'disk', ranks=1)
         self.assert_refused(result, 1, 'results.jsonl', 'No space left on device')
         print('\n  ' + next(line for line in result.stderr.splitlines() if 'No space' in line))
         self.assertEqual(self.states(), ['ok'])
@@ -69,8 +68,7 @@ class FullDisk(faulty.FaultyTest):
     def test_page(self):
         """Room for the results, not for the page: what was measured is printed all the same."""
         study = self.write('plain.yaml', self.study.read_text() + 'save_images: false\n')
-        result = self.run_on_small_disk(400, program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'),
-                                        '--set', 'stop.min_reps=1')
+        result = self.run_on_small_disk(400, 'run', study, '--out', self.folder / 'disk', '--set', 'stop.min_reps=1')
         self.assert_refused(result, 1, 'report.html', 'No space left on device', 'results.jsonl')
         self.assertEqual(self.states(), ['ok'] * 3)
         self.assertIn('\nFOM ', result.stdout)
@@ -79,8 +77,7 @@ class FullDisk(faulty.FaultyTest):
 
     def test_image_of_a_study(self):
         study = self.write('large.yaml', self.study.read_text() + '  - {network: dncnn, image: {height: 256, width: 256}}\n')
-        self.run_on_small_disk(160, program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'),
-                               '--set', 'stop.min_reps=1', code=1)
+        self.run_on_small_disk(160, 'run', study, '--out', self.folder / 'disk', '--set', 'stop.min_reps=1', code=1)
         self.assertEqual(self.states()[:3], ['ok'] * 3)
         self.assertEqual(self.states()[3], 'failed')
         self.assertRegex(self.points()[3]['reason'], r'\S+003-\S+\.png: No space left on device')
@@ -88,18 +85,16 @@ class FullDisk(faulty.FaultyTest):
 
     def test_denoised_image(self):
         noisy = self.write('noisy.png', program.png(200, 200, value=lambda x, y, c: hash((x, y, c)) % 256))
-        result = self.run_on_small_disk(24, program.PROGRAM, 'denoise', str(noisy), str(self.folder / 'disk' / 'a.png'),
-                                        '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8',
-                                        code=1)
+        result = self.run_on_small_disk(24, 'denoise', noisy, self.folder / 'disk/a.png', '--weights', 'seed:1', '--allow-untrained',
+                                        '--network', 'dncnn', '--halo', '8', code=1)
         self.assertIn('No space left on device', result.stderr + result.stdout)
         self.assertEqual(list(self.out.iterdir()), [])
 
 
     def test_room_for_the_copy_that_compression_makes_is_looked_for_before_the_work(self):
         image = self.write('a.npy', npy(512))  # 1 MiB of pixels
-        result = self.run_on_small_disk(1800, program.PROGRAM, 'denoise', str(image), str(self.folder / 'disk' / 'a.tif'),
-                                        '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8',
-                                        '--output', 'file', '--compress', 'deflate', code=1)
+        result = self.run_on_small_disk(1800, 'denoise', image, self.folder / 'disk/a.tif', '--weights', 'seed:1', '--allow-untrained',
+                                        '--network', 'dncnn', '--halo', '8', '--output', 'file', '--compress', 'deflate', code=1)
         self.assertRegex(result.stderr + result.stdout, r'a\.tif: .* 2 MiB.* 0 MiB')
         self.assertEqual(list(self.out.iterdir()), [])
 
@@ -121,9 +116,8 @@ class OtherFolders(faulty.FaultyTest):
         """Rank 1 has `folder` from `mount`."""
         script = ('if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exec unshare --mount sh -c "$0 && exec \\"\\$@\\"" x "$@"; fi; '
                   'exec "$@"')
-        return subprocess.run([*program.MPIRUN, '-n', '2', 'sh', '-c', script, f'{mount} {folder}', program.PROGRAM, 'denoise',
-                               str(self.photos), str(self.out), '--weights', 'seed:1', '--allow-untrained', '--network',
-                               'dncnn', '--halo', '8', '--threads', '1'], capture_output=True, text=True, timeout=100)
+        return program.run('denoise', self.photos, self.out, '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn',
+                           '--halo', '8', '--threads', '1', ranks=2, before=['sh', '-c', script, f'{mount} {folder}'])
 
     def test_outputs_that_only_one_rank_sees(self):
         result = self.denoise('mount -t tmpfs tmpfs', self.out)
@@ -146,12 +140,9 @@ class Stopped:
     def run_stopped(self, stage, meddle, study=None):
         """(exit code, output, errors)"""
         words = self.rank(fault=in_second_point(stage, 'stop'), study=study)
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
+        process = self.start(words)
         state = Path(f'/proc/{process.pid}/stat')
-        deadline = time.monotonic() + 60
-        while state.read_text().rpartition(')')[2].split()[0] != 'T' and time.monotonic() < deadline:
-            time.sleep(0.1)
+        program.wait_until(lambda: state.read_text().rpartition(')')[2].split()[0] in ('T', 'Z'), 'stop')
         meddle()
         process.send_signal(signal.SIGCONT)
         output, errors = process.communicate(timeout=faulty.HANGS_S)

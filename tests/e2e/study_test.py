@@ -2,8 +2,6 @@
 import csv
 import os
 import re
-import shlex
-import subprocess
 
 import program
 from program import run
@@ -40,10 +38,7 @@ class Study(program.ProgramTest):
 
     def test_a_limit_on_the_size_of_files_fails_with_a_sentence(self):
         study = self.write('limited.yaml', STUDY + 'save_images: false\n')
-        limited = ['bash', '-c', 'ulimit -f 4; exec "$@"', 'bash', program.PROGRAM]
-        result = subprocess.run([*limited, 'run', study, '--out', self.folder / 'out'], capture_output=True, text=True,
-                                timeout=120, check=False)
-        self.assertEqual(result.returncode, 1, result.stderr)
+        result = run('run', study, '--out', self.folder / 'out', before=['bash', '-c', 'ulimit -f 4; exec "$0" "$@"'], code=1)
         self.assertIn('results.jsonl: File too large', result.stderr)
 
     def test_the_weights_of_an_export_are_not_replaced(self):
@@ -114,9 +109,7 @@ class Study(program.ProgramTest):
         study = self.write('study.yaml', STUDY.replace('[1, 2]', '1'))
         script = ('export NCCL_ALGO=Ring; if [ "$OMPI_COMM_WORLD_RANK" != 1 ]; then export MALLOC_ARENA_MAX=2; unset NCCL_ALGO; fi; '
                   'export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK; exec "$0" "$@"')
-        result = subprocess.run([*program.MPIRUN, '-n', '3', 'sh', '-c', script, program.PROGRAM, 'run', study, '--out',
-                                 self.folder / 'out'], capture_output=True, text=True, timeout=300)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run('run', study, '--out', self.folder / 'out', ranks=3, before=['sh', '-c', script], code=0)
         self.assertIn("NCCL_ALGO of rank 1 is Ring, unlike rank 0's", result.stderr)
         self.assertIn("MALLOC_ARENA_MAX of rank 1 is not set, unlike rank 0's", result.stderr)
         self.assertNotIn('CUDA_VISIBLE_DEVICES of', result.stderr)
@@ -353,8 +346,7 @@ class Information(program.ProgramTest):
             self.assertEqual(len(re.findall(r'^ +\d+ .* cpu ', result.stdout, re.M)), max(1, ranks), 'a line each')
 
     def test_limits_of_the_process_are_found_by_check(self):
-        command = f'ulimit -f 20480 && exec {shlex.quote(program.PROGRAM)} check --device cpu'
-        result = subprocess.run(['bash', '-c', command], capture_output=True, text=True, timeout=60)
+        result = run('check', '--device', 'cpu', before=['bash', '-c', 'ulimit -f 20480; exec "$0" "$@"'])
         self.assertIn('sizes of files are limited to 20480 KiB (ulimit -f)', result.stdout)
 
     def test_a_device_that_computes_nonsense_is_found_by_check(self):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import program
 from bench_test import MANY
-from program import MPIRUN, PROGRAM, png
+from program import png
 
 STUDY = """
 name: seen
@@ -52,7 +52,6 @@ class Terminal(program.ProgramTest):
     def on_terminal(self, *arguments, ranks=0, code=0, columns=0, env=None):
         """All that a terminal got which is both standard output and standard error. 0 columns: it does not say. Names of
         files in the test's folder may be short: they have no place to break."""
-        launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
         received = []
@@ -65,7 +64,7 @@ class Terminal(program.ProgramTest):
                 pass
         reader = threading.Thread(target=read)
         reader.start()
-        done = subprocess.run([*launcher, PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
+        done = subprocess.run(program.command(*arguments, ranks=ranks), stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
                               timeout=100, check=False, cwd=self.folder, env={**os.environ, **(env or {'TERM': 'xterm'})})
         os.close(slave)
         reader.join(20)
@@ -124,7 +123,7 @@ class Terminal(program.ProgramTest):
                 os.setsid()
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
                 signal.signal(signal.SIGHUP, handler)
-            process = subprocess.Popen([PROGRAM, 'run', study, '--out', out], stdin=slave, stdout=slave, stderr=slave,
+            process = subprocess.Popen(program.command('run', study, '--out', out), stdin=slave, stdout=slave, stderr=slave,
                                        preexec_fn=take_terminal, env={**os.environ, 'TERM': 'xterm'})
             self.addCleanup(process.kill)
             os.close(slave)

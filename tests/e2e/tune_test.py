@@ -2,7 +2,6 @@
 import os
 import re
 import signal
-import subprocess
 import unittest
 from pathlib import Path
 
@@ -127,8 +126,7 @@ class Tune(program.ProgramTest):
         self.assertEqual(self.output.read_text(), 'patch: 64\n', 'the earlier file stays')
 
     def test_a_signal_writes_nothing(self):
-        process = subprocess.Popen([program.PROGRAM, 'tune', str(self.image), *map(str, QUICK), '--output', str(self.output)],
-                                   env=ALONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = self.start(program.command('tune', self.image, *QUICK, '--output', self.output), env=ALONE)
         for line in process.stderr:
             if 'candidates on' in line:
                 break

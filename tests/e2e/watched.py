@@ -2,7 +2,6 @@
 
 `python3 some_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
 """
-import subprocess
 import sys
 from pathlib import Path
 
@@ -25,9 +24,7 @@ class WatchedTest(program.ProgramTest):
     def run_watched(self, *arguments, ranks=0, code=None, **faults):
         """CompletedProcess, and the calls that it made on files of this test."""
         self.journal.unlink(missing_ok=True)
-        watched = ['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_JOURNAL={self.journal}']
-        watched += [f'{name}={value}' for name, value in faults.items()]
-        launcher = [*program.MPIRUN, '-n', str(ranks)] if ranks else []
-        result = subprocess.run([*launcher, *watched, program.PROGRAM, *map(str, arguments)], capture_output=True,
-                                text=True, timeout=200)
-        return program.ended(result, code), [Call(line) for line in self.journal.read_text().splitlines()]
+        variables = {'LD_PRELOAD': SYSTEM, 'FAULTY_JOURNAL': self.journal, **faults}
+        watched = ['env', *(f'{name}={value}' for name, value in variables.items())]
+        result = program.run(*arguments, ranks=ranks, before=watched, code=code)
+        return result, [Call(line) for line in self.journal.read_text().splitlines()]

@@ -107,11 +107,10 @@ class SchemaTest(program.ProgramTest):
         for point in points:
             self.assertEqual(point['telemetry'] is not None, point['status'] == 'ok')
 
-    def start(self, study, out, *options):
+    def begin(self, study, out, *options):
         """The program, once its first point is finished, in this session or in an earlier one."""
-        process = subprocess.Popen([program.PROGRAM, 'run', study, '--out', out, *options], text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   preexec_fn=ignore_file_size_signal)
+        process = self.start(program.command('run', study, '--out', out, *options), stdout=subprocess.DEVNULL,
+                             preexec_fn=ignore_file_size_signal)
         for line in process.stderr:
             if '[1/' in line or 'resumed' in line:
                 return process
@@ -121,7 +120,7 @@ class SchemaTest(program.ProgramTest):
         out = self.folder / 'out'
         study = self.write('study.yaml', ENDLESS)
         for options in ((), ('--resume',)):
-            process = self.start(study, out, *options)
+            process = self.begin(study, out, *options)
             time.sleep(1)
             process.terminate()
             process.communicate(timeout=100)
@@ -133,7 +132,7 @@ class SchemaTest(program.ProgramTest):
 
     def test_failed(self):
         out = self.folder / 'out'
-        process = self.start(self.write('study.yaml', FULL_DISK), out)
+        process = self.begin(self.write('study.yaml', FULL_DISK), out)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (LIMIT_BYTES, LIMIT_BYTES))
         _, errors = process.communicate(timeout=200)
         self.assertEqual(process.returncode, 1, errors)
