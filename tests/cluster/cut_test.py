@@ -3,19 +3,16 @@
 The third of three hosts loses its network in the exchange of the second point. With TCP keepalive, as docs/cluster.md
 recommends, mpirun ends the job on all hosts.
 """
-import json
 import os
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 from pathlib import Path
 
-import hosts
+import hosts  # first: it makes the next one known
 
-PROGRAM = sys.argv[1]
-MPIRUN = sys.argv[2:]
+import program
+from program import MPIRUN, PROGRAM, wait_until
+
 STUDY = """
 name: cut
 image: {height: 96, width: 96}
@@ -40,7 +37,7 @@ KEEPALIVE = ['--mca', 'oob_tcp_keepalive_time', '2', '--mca', 'oob_tcp_keepalive
 ENDS_WITHIN_S = float(os.environ.get('ENDS_WITHIN_S', 10))
 
 
-class CutTest(unittest.TestCase):
+class CutTest(program.ProgramTest):
     @classmethod
     def setUpClass(cls):
         cls.hosts = hosts.Hosts(['pb-node1', 'pb-node2', 'pb-node3'])
@@ -50,19 +47,14 @@ class CutTest(unittest.TestCase):
         cls.hosts.close()
 
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory(prefix='patchbench-cut-')
-        self.folder = Path(self._folder.name)
+        super().setUp()
         self.out = self.folder / 'out'
-        (self.folder / 'study.yaml').write_text(STUDY)
+        self.write('study.yaml', STUDY)
 
-    def tearDown(self):
-        self._folder.cleanup()
-
-    def start(self, fault):
+    def launch(self, fault):
         """A rank a host; that of the last host meets the fault in the exchange of the second point."""
-        script = self.folder / 'rank.sh'
-        script.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 2 ] || export PATCHBENCH_FAULT={fault}\n'
-                          f'exec {PROGRAM} run {self.folder}/study.yaml --out {self.out}\n')
+        script = self.write('rank.sh', f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 2 ] || export PATCHBENCH_FAULT={fault}\n'
+                            f'exec {PROGRAM} run {self.folder}/study.yaml --out {self.out}\n')
         script.chmod(0o755)
         return self.hosts.start(1, [*MPIRUN, *KEEPALIVE], script)
 
@@ -72,15 +64,7 @@ class CutTest(unittest.TestCase):
         return [int(pid) for pid in listing.split()]
 
     def states(self):
-        results = self.out / 'results.jsonl'
-        lines = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
-        return [line['status'] for line in lines if line['type'] == 'point']
-
-    def wait_for(self, what, condition, timeout_s=60):
-        deadline = time.monotonic() + timeout_s
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.1)
+        return [point['status'] for point in program.points(self.out)]
 
     def stopped(self):
         return [pid for pid in self.ranks() if Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] == 'T']
@@ -88,7 +72,7 @@ class CutTest(unittest.TestCase):
     def end(self, process):
         started = time.monotonic()
         output, errors = process.communicate(timeout=60)
-        self.wait_for('processes are left', lambda: not self.ranks(), ENDS_WITHIN_S)
+        wait_until(lambda: not self.ranks(), 'end of all ranks', ENDS_WITHIN_S)
         seconds = time.monotonic() - started
         print(f'\n  ended after {seconds:.1f} s with {process.returncode}:\n{errors.strip()}', flush=True)
         self.assertLess(seconds, ENDS_WITHIN_S)
@@ -98,9 +82,9 @@ class CutTest(unittest.TestCase):
         return errors + output
 
     def test_cut_off(self):
-        process = self.start('exchange:stop:3')
+        process = self.launch('exchange:stop:3')
         self.addCleanup(process.kill)
-        self.wait_for('rank 2 never came to its exchange', self.stopped)
+        wait_until(self.stopped, 'exchange of rank 2')
         self.hosts.cut('pb-node3')
         self.addCleanup(self.hosts.join, 'pb-node3')
         for pid in self.stopped():
@@ -110,13 +94,13 @@ class CutTest(unittest.TestCase):
         self.assertIn('patchbench: node pb-node3: rank 2\n', said)
 
     def test_killed(self):
-        process = self.start('exchange:kill:3')
+        process = self.launch('exchange:kill:3')
         self.addCleanup(process.kill)
-        self.wait_for('no first point', lambda: self.states() == ['ok'])
+        wait_until(lambda: self.states() == ['ok'], 'first point')
         self.assertIn('rank 2', self.end(process))
 
 
 if __name__ == '__main__':
     hosts.run_isolated()
     os.environ.update(OMP_NUM_THREADS='1', OMP_WAIT_POLICY='passive')
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    program.main()

@@ -8,8 +8,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'e2e'))
+import program  # noqa: E402
 
 SKIPPED = 77
 ISOLATED = 'PATCHBENCH_TEST_ISOLATED'
@@ -41,9 +43,9 @@ def run_isolated():
         return
     if os.geteuid() != 0:
         skip('network namespaces need root')
-    for program in ('setpriv', 'unshare', 'ip'):
-        if not shutil.which(program):
-            skip(f'{program} is missing (apt packages util-linux, iproute2)')
+    for tool in ('setpriv', 'unshare', 'ip'):
+        if not shutil.which(tool):
+            skip(f'{tool} is missing (apt packages util-linux, iproute2)')
     probe = subprocess.run([*UNSHARE, 'true'], capture_output=True, text=True)
     if probe.returncode != 0:
         skip(f'this machine gives no namespaces: {probe.stderr.strip()}')
@@ -101,14 +103,14 @@ class Hosts:
         start = [self.agent, self.names[0], 'exec', *mpirun, *options, '--host', slots, *count, *map(str, words)]
         return subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def mpirun(self, ranks_a_host, mpirun, *words, timeout=120):
+    def mpirun(self, ranks_a_host, mpirun, *words, code=None, timeout=120):
         """CompletedProcess, as start()."""
         process = self.start(ranks_a_host, mpirun, *words)
         try:
             output, errors = process.communicate(timeout=timeout)
         finally:
             process.kill()
-        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+        return program.ended(subprocess.CompletedProcess(process.args, process.returncode, output, errors), code)
 
     def cut(self, name):
         """Takes the network of host `name` away."""
@@ -131,11 +133,8 @@ class Hosts:
 
     def _reach(self, start, end):
         """Returns once `end` refuses a connection from `start` to a port that nobody listens on."""
-        deadline = time.monotonic() + JOINS_WITHIN_S
-        while subprocess.run(['ip', 'netns', 'exec', start, sys.executable, '-c', REACH, end]).returncode != 0:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f'{start} does not reach {end} within {JOINS_WITHIN_S} s')
-            time.sleep(0.1)
+        probe = ['ip', 'netns', 'exec', start, sys.executable, '-c', REACH, end]
+        program.wait_until(lambda: subprocess.run(probe).returncode == 0, f'way from {start} to {end}', JOINS_WITHIN_S)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)

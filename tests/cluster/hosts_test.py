@@ -2,18 +2,16 @@
 
 Output slabs really travel between nodes; the bytes must be those of one rank on one host.
 """
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-import hosts
+import hosts  # first: it makes the next one known
 
-PROGRAM = sys.argv[1]
-MPIRUN = sys.argv[2:]
+import program
+from program import run
+
 STUDY = """
 name: three_hosts
 image: {height: 150, width: 130, noise_sigma: 0.1}
@@ -29,13 +27,6 @@ stop: {min_reps: 2, max_time_s: 0}
 """
 
 
-def write_npy(file, height, width):
-    """A colour image of 8 bits, no two rows alike."""
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({height}, {width}, 3), }}".ljust(117) + '\n'
-    pixels = bytes((row * 7 + column * 3 + column * row // 64) % 256 for row in range(height) for column in range(3 * width))
-    file.write_bytes(b'\x93NUMPY\x01\x00' + len(header).to_bytes(2, 'little') + header.encode() + pixels)
-
-
 class ThreeHostsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -49,9 +40,7 @@ class ThreeHostsTest(unittest.TestCase):
         cls.hosts.close()
 
     def run_everywhere(self, *words):
-        result = self.hosts.mpirun(2, MPIRUN, PROGRAM, *words)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        return result
+        return self.hosts.mpirun(2, program.MPIRUN, program.PROGRAM, *words, code=0)
 
     def assert_exchange(self, point):
         """What the first host did not do itself was sent to it, and is set beside the link that was measured."""
@@ -72,37 +61,35 @@ class ThreeHostsTest(unittest.TestCase):
         result = self.run_everywhere('run', self.folder / 'study.yaml', '--out', self.folder / 'simulated',
                                      '--set', 'engine=timed', '--set', 'timed.per_window_s=0.001', '--set', 'patch=24')
         self.assertIn('between nodes by MPI', result.stdout)
-        lines = [json.loads(line) for line in (self.folder / 'simulated' / 'results.jsonl').read_text().splitlines()]
-        self.assertEqual(lines[1]['verification']['outcome'], 'passed')
-        self.assert_exchange(lines[1])
+        point = program.points(self.folder / 'simulated')[0]
+        self.assertEqual(point['verification']['outcome'], 'passed')
+        self.assert_exchange(point)
 
     def test_the_exchange_gives_the_bytes_of_one_rank(self):
         study = self.folder / 'study.yaml'
-        one = subprocess.run([PROGRAM, 'run', study, '--out', self.folder / 'one'], capture_output=True, text=True)
-        self.assertEqual(one.returncode, 0, one.stderr)
+        run('run', study, '--out', self.folder / 'one', code=0)
         self.run_everywhere('run', study, '--out', self.folder / 'six')
         images = sorted(file.name for file in (self.folder / 'one').glob('*.png'))
         self.assertEqual(len(images), 2)
         for name in images:
             self.assertEqual((self.folder / 'six' / name).read_bytes(), (self.folder / 'one' / name).read_bytes(), name)
-        lines = [json.loads(line) for line in (self.folder / 'six' / 'results.jsonl').read_text().splitlines()]
-        self.assertEqual({rank['host'] for rank in lines[0]['environment']['ranks']}, set(self.hosts.names))
-        for point in (line for line in lines if line['type'] == 'point'):
+        places = program.lines(self.folder / 'six')[0]['environment']['ranks']
+        self.assertEqual({place['host'] for place in places}, set(self.hosts.names))
+        for point in program.points(self.folder / 'six'):
             self.assertEqual(point['verification']['outcome'], 'passed')
             self.assert_exchange(point)
-            for rank, place in zip(point['samples']['ranks'], lines[0]['environment']['ranks'], strict=True):
+            for rank, place in zip(point['samples']['ranks'], places, strict=True):
                 asked_for_the_time = rank['timeline']['clock_error_s'] > 0
                 self.assertEqual(asked_for_the_time, place['node'] != 0)
 
     def test_exchanged_rows_give_the_bytes_of_one_rank(self):
         """Slabs of six ranks, of which each third border lies between hosts."""
         words = ['run', self.folder / 'study.yaml', '--set', 'halo=exchanged', '--set', 'engine=native', '--set', 'patch=24']
-        one = subprocess.run([PROGRAM, *words, '--out', self.folder / 'one-slab'], capture_output=True, text=True)
-        self.assertEqual(one.returncode, 0, one.stderr)
+        run(*words, '--out', self.folder / 'one-slab', code=0)
         self.run_everywhere(*words, '--out', self.folder / 'six-slabs')
         name, = [file.name for file in (self.folder / 'one-slab').glob('*.png')]
         self.assertEqual((self.folder / 'six-slabs' / name).read_bytes(), (self.folder / 'one-slab' / name).read_bytes())
-        point = json.loads((self.folder / 'six-slabs' / 'results.jsonl').read_text().splitlines()[1])
+        point = program.points(self.folder / 'six-slabs')[0]
         self.assertEqual(point['verification']['outcome'], 'passed')
         one_neighbour = 19 * 130 * 64 * 4
         self.assertEqual([rank['border_bytes'] for rank in point['samples']['ranks']],
@@ -111,27 +98,25 @@ class ThreeHostsTest(unittest.TestCase):
     def test_ranks_of_three_hosts_write_one_file(self):
         """They share the file system, as nodes of a cluster do; each writes its own part, and nothing is exchanged."""
         source = self.folder / 'source.npy'
-        write_npy(source, 150, 130)
+        pixels = bytes((row * 7 + column * 3 + column * row // 64) % 256 for row in range(150) for column in range(3 * 130))
+        source.write_bytes(program.npy(pixels, (150, 130, 3), '|u1'))  # no two rows alike
         words = ['run', self.folder / 'study.yaml', '--set', f'image.path={source}', '--set', 'output=file', '--set', 'patch=24']
-        one = subprocess.run([PROGRAM, *words, '--out', self.folder / 'one-file'], capture_output=True, text=True)
-        self.assertEqual(one.returncode, 0, one.stderr)
+        run(*words, '--out', self.folder / 'one-file', code=0)
         self.run_everywhere(*words, '--out', self.folder / 'six-files')
         name, = [file.name for file in (self.folder / 'one-file').glob('*.npy')]
         self.assertEqual((self.folder / 'six-files' / name).read_bytes(), (self.folder / 'one-file' / name).read_bytes())
-        point = json.loads((self.folder / 'six-files' / 'results.jsonl').read_text().splitlines()[1])
+        point = program.points(self.folder / 'six-files')[0]
         self.assertEqual(len([rank for rank in point['samples']['ranks'] if rank['num_patches']]), 6)
         self.assertIsNone(point['exchange'])
 
     def test_scattered_ranks_give_the_bytes_of_one_rank(self):
         study = self.folder / 'study.yaml'
-        one = subprocess.run([PROGRAM, 'run', study, '--out', self.folder / 'base'], capture_output=True, text=True)
-        self.assertEqual(one.returncode, 0, one.stderr)
+        run('run', study, '--out', self.folder / 'base', code=0)
         self.run_everywhere('run', study, '--out', self.folder / 'scattered', '--set', 'placement=scatter', '--set', 'ranks=4')
         for image in (self.folder / 'base').glob('*.png'):
             self.assertEqual((self.folder / 'scattered' / image.name).read_bytes(), image.read_bytes(), image.name)
-        lines = [json.loads(line) for line in (self.folder / 'scattered' / 'results.jsonl').read_text().splitlines()]
-        places = lines[0]['environment']['ranks']
-        for point in (line for line in lines if line['type'] == 'point'):
+        places = program.lines(self.folder / 'scattered')[0]['environment']['ranks']
+        for point in program.points(self.folder / 'scattered'):
             members = [rank['rank'] for rank in point['samples']['ranks']]
             self.assertEqual(members, [0, 1, 2, 4])
             self.assertEqual({places[member]['host'] for member in members}, set(self.hosts.names))
@@ -141,8 +126,7 @@ class ThreeHostsTest(unittest.TestCase):
         study = self.folder / 'study.yaml'
         self.run_everywhere('run', study, '--out', self.folder / 'taken', '--set', 'schedule=[contiguous,dynamic]',
                             '--set', 'patch=24')
-        lines = [json.loads(line) for line in (self.folder / 'taken' / 'results.jsonl').read_text().splitlines()]
-        contiguous, dynamic = [line for line in lines if line['type'] == 'point']
+        contiguous, dynamic = program.points(self.folder / 'taken')
         if dynamic['status'] == 'ok':
             images = [(self.folder / 'taken' / Path(point['output_file']).name).read_bytes() for point in (contiguous, dynamic)]
             self.assertEqual(*images)
@@ -162,4 +146,4 @@ class ThreeHostsTest(unittest.TestCase):
 if __name__ == '__main__':
     hosts.run_isolated()
     os.environ.update(OMP_NUM_THREADS='1', OMP_WAIT_POLICY='passive')
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    program.main()

@@ -3,18 +3,17 @@
 The first job has less time than its study needs: Slurm's SIGTERM before the end stops it, and what is finished is kept.
 The second goes on to the end.
 """
-import json
 import os
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-import hosts
+import hosts  # first: it makes program known
 import slurm
 
-PROGRAM = Path(sys.argv[1]).resolve()
-LAUNCH = Path(__file__).resolve().parents[2] / 'launch'
+import program
+
+LAUNCH = program.REPOSITORY / 'launch'
 NODES_LINE = '#SBATCH --nodes=1 --ntasks-per-node=4 --gpus-per-node=4'
 NUM_POINTS = 16
 # 16 points of at least 4 s each, most of it warm-up: never done within 60 s, however fast the machine, and nothing to be
@@ -48,7 +47,7 @@ class SlurmTest(unittest.TestCase):
     @classmethod
     def lay_out_project(cls):
         """As a user sees it: build/, launch/, a study, and the one line of slurm.sbatch edited that must be."""
-        (cls.folder / 'build').symlink_to(PROGRAM.parent)
+        (cls.folder / 'build').symlink_to(Path(program.PROGRAM).parent)
         (cls.folder / 'launch').symlink_to(LAUNCH)
         (cls.folder / 'study.yaml').write_text(STUDY)
         script = (LAUNCH / 'slurm.sbatch').read_text()
@@ -62,8 +61,7 @@ class SlurmTest(unittest.TestCase):
         return state, (self.folder / f'patchbench-{job}.log').read_text()
 
     def points(self):
-        lines = (self.folder / 'results' / 'results.jsonl').read_text().splitlines()
-        return [line for line in map(json.loads, lines) if line['type'] == 'point' and line['status'] == 'ok']
+        return [point for point in program.points(self.folder / 'results') if point['status'] == 'ok']
 
     def test_a_study_that_outlasts_its_job_goes_on_in_the_next(self):
         # Slurm sends it up to half a minute early: 30 to 60 s after the start.
@@ -102,4 +100,4 @@ if __name__ == '__main__':
         slurm.skip_unless_possible()
     hosts.run_isolated()
     os.environ.update(OMP_NUM_THREADS='1', OMP_WAIT_POLICY='passive')
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    program.main()

@@ -2,10 +2,11 @@
 import struct
 import zlib
 
-from readers import ReadersTest, denoise, main, run_study  # first: it makes the packages below known
+from readers import denoise, run_study  # first: it makes the packages below known
 
 import cv2
 import numpy
+import program
 import tifffile
 
 GDAL_METADATA = ('<GDALMetadata>\n  <Item name="SENSOR">A5</Item>\n'
@@ -26,13 +27,13 @@ def extra_tags():
     return geo + [(number, 's', 0, text, True) for number, text in TEXTS.values()] + [(65001, 'H', 1, (7,), True)]
 
 
-class Metadata(ReadersTest):
+class Metadata(program.ProgramTest):
     def setUp(self):
         super().setUp()
         self.photo = numpy.random.default_rng(1).integers(0, 65536, (70, 60, 3), dtype=numpy.uint16)
         self.file = self.folder / 'in.tif'
 
-    def write(self, **more):
+    def write_tiff(self, **more):
         tifffile.imwrite(self.file, self.photo, photometric='rgb', metadata=None, software='somebody 1.0', datetime='2024:05:06 07:08:09',
                          description='the valley in May', extratags=extra_tags(), **more)
 
@@ -56,7 +57,7 @@ class Metadata(ReadersTest):
 
     def test_tags_and_compression_are_kept_in_memory_and_tags_by_all_ranks(self):
         for bigtiff in (False, True):
-            self.write(compression='lzw', predictor=2, bigtiff=bigtiff)
+            self.write_tiff(compression='lzw', predictor=2, bigtiff=bigtiff)
             said = denoise(self.file, self.folder / 'held.tif', '--output', 'memory')
             self.assert_kept(self.folder / 'held.tif')
             with tifffile.TiffFile(self.folder / 'held.tif') as tiff:
@@ -86,7 +87,7 @@ class Metadata(ReadersTest):
     def test_lossless_compressions_come_back_and_none_is_made_where_none_was(self):
         for compression, name in ((None, 'NONE'), ('zlib', 'ADOBE_DEFLATE'), ('packbits', 'PACKBITS'), ('zstd', 'ZSTD'), ('lzma', 'LZMA')):
             with self.subTest(compression=compression):
-                self.write(compression=compression)
+                self.write_tiff(compression=compression)
                 denoise(self.file, self.folder / 'out.tif', ranks=1)
                 self.assert_kept(self.folder / 'out.tif')
                 with tifffile.TiffFile(self.folder / 'out.tif') as tiff:
@@ -96,7 +97,7 @@ class Metadata(ReadersTest):
                     self.assertEqual(tiff.pages[0].compression.name, 'NONE')
 
     def test_tiles_of_another_size_are_kept_or_named(self):
-        self.write(tile=(32, 48))
+        self.write_tiff(tile=(32, 48))
         for more, is_kept in (((), True), (('--compress', 'none'), True), (('--compress', 'deflate'), False),
                               (('--compress', 'lzw'), False), (('--output', 'file'), False)):
             with self.subTest(more=more):
@@ -107,7 +108,7 @@ class Metadata(ReadersTest):
 
     def test_lossy_compression_is_named(self):
         self.photo = (self.photo >> 8).astype(numpy.uint8)
-        self.write(compression='jpeg')
+        self.write_tiff(compression='jpeg')
         said = denoise(self.file, self.folder / 'out.tif', ranks=1)
         self.assertRegex(said, 'not kept: .*JPEG compression')
         self.assert_kept(self.folder / 'out.tif')
@@ -133,7 +134,7 @@ class Metadata(ReadersTest):
         self.assertEqual(tifffile.imread(self.folder / 'out.tif').shape, (70, 60, 3))
 
     def test_a_cropped_image_has_no_georeference(self):
-        self.write()
+        self.write_tiff()
         study = ('weights: seed:1\ndevice: cpu\nbounds: off\npatch: 32\nhalo: 8\nstop: {min_reps: 1, max_time_s: 0}\n'
                  'image: {path: in.tif, noise_sigma: 0.1')
         for crop, kept in (('', True), (', crop_height: 40, crop_width: 48', False)):
@@ -154,7 +155,7 @@ class Metadata(ReadersTest):
                 self.assertEqual(numpy.load(self.folder / 'out.npy').shape, shape)
 
     def test_what_another_format_does_not_hold_is_named(self):
-        self.write(resolution=(300, 300))
+        self.write_tiff(resolution=(300, 300))
         for name, words in (('out.png', 'not kept: ImageDescription, DateTime, Artist, Copyright, GeoTIFF tags, GDAL_METADATA, GDAL_NODATA '
                                         '(only .tif holds them)'), ('out.npy', 'not kept: resolution, ImageDescription, ')):
             self.assertIn(words, denoise(self.file, self.folder / name, ranks=1))
@@ -176,4 +177,4 @@ class Metadata(ReadersTest):
 
 
 if __name__ == '__main__':
-    main()
+    program.main()

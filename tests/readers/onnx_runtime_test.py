@@ -4,14 +4,15 @@ exported is read here. Both must give what `denoise` gives."""
 
 import os
 import subprocess
-import unittest
 from pathlib import Path
 
-from readers import HERE, PROGRAM, ReadersTest, main  # before what setup.sh installs
+from readers import HERE  # first: it makes the packages below known
 
 import numpy as np
 import onnx
 import onnxruntime
+import program
+from program import run
 
 SIGMA = 0.1
 ALLOWED = 5e-5  # of the largest value: fp32 through up to 80 layers, summed in another order
@@ -62,13 +63,7 @@ with torch.no_grad():
 '''
 
 
-def run(*command):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
-    assert result.returncode == 0, f'{command}: {result.stderr}{result.stdout}'
-    return result.stdout
-
-
-class OnnxTest(ReadersTest):
+class OnnxTest(program.ProgramTest):
     def setUp(self):
         super().setUp()
         self.image = np.random.default_rng(5).uniform(0, 1, (48, 64, 3)).astype(np.float32)
@@ -76,8 +71,8 @@ class OnnxTest(ReadersTest):
 
     def denoise(self, network, weights):
         """The whole image as one window."""
-        run(PROGRAM, 'denoise', self.folder / 'in.npy', self.folder / 'out.npy', '--network', network, '--weights', weights,
-            '--allow-untrained', '--patch', '64', '--batch', '1', '--device', 'cpu', '--sigma', SIGMA)
+        run('denoise', self.folder / 'in.npy', self.folder / 'out.npy', '--network', network, '--weights', weights,
+            '--allow-untrained', '--patch', '64', '--batch', '1', '--device', 'cpu', '--sigma', SIGMA, code=0)
         return np.load(self.folder / 'out.npy')
 
     def expect_alike(self, ours, theirs):
@@ -98,14 +93,14 @@ class OnnxTest(ReadersTest):
         for network in ('dncnn', 'unet', 'drunet'):
             with self.subTest(network):
                 model = self.folder / f'{network}.onnx'
-                printed = run(PROGRAM, 'networks', '--export', model, '--network', network, '--weights', 'seed:7')
-                self.assertIn(str(model), printed)
+                exported = run('networks', '--export', model, '--network', network, '--weights', 'seed:7', code=0)
+                self.assertIn(str(model), exported.stdout)
                 onnx.checker.check_model(str(model), full_check=True)
                 self.expect_alike(self.denoise(network, 'seed:7'), self.compute(model, network))
 
     def test_what_was_exported_is_read_again_to_the_same_bytes(self):
         model = self.folder / 'model.onnx'
-        run(PROGRAM, 'networks', '--export', model)
+        run('networks', '--export', model, code=0)
         self.assertEqual(self.denoise('dncnn', model).tobytes(), self.denoise('dncnn', 'default').tobytes())
 
     def test_denoise_computes_what_pytorch_exported(self):
@@ -120,4 +115,4 @@ class OnnxTest(ReadersTest):
 
 
 if __name__ == '__main__':
-    main()
+    program.main()

@@ -1,11 +1,10 @@
 """PSNR against an image without noise (denoise --clean), beside NumPy's of the files."""
-import json
 import re
-import subprocess
 
-from readers import PROGRAM, ReadersTest, denoise, main  # first: it makes the packages below known
+from readers import denoise  # first: it makes the packages below known
 
 import numpy
+import program
 import tifffile
 
 GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained')
@@ -26,7 +25,7 @@ def psnr(image, clean):
     return -10 * numpy.log10(numpy.mean(numpy.square(numpy.clip(image, 0, 1) - numpy.clip(clean, 0, 1))))
 
 
-class Quality(ReadersTest):
+class Quality(program.ProgramTest):
     def setUp(self):
         super().setUp()
         self.noisy, self.clean, self.out = (self.folder / name for name in ('noisy.tif', 'clean.tif', 'out.tif'))
@@ -100,9 +99,7 @@ class Quality(ReadersTest):
             self.assertEqual(after < 15, is_doubtful)
             self.assertEqual('a PSNR below 15 dB' in self.said, is_doubtful, self.said)
         tifffile.imwrite(self.clean, clean.astype(numpy.float32), extratags=[(274, 'H', 1, 3, True)])
-        refused = subprocess.run([PROGRAM, 'denoise', self.noisy, self.out, '--clean', self.clean, *GRAY], capture_output=True, text=True,
-                                 timeout=100)
-        self.assertEqual(refused.returncode, 2, refused.stdout)
+        refused = program.run('denoise', self.noisy, self.out, '--clean', self.clean, *GRAY, code=2)
         self.assertRegex(refused.stderr, r'orientation 3 \(EXIF\), but \S*noisy.tif has')
 
     def test_of_images_without_common_data_there_is_none(self):
@@ -119,13 +116,11 @@ class Quality(ReadersTest):
         self.assertTrue(20 < before < 40 and 5 < after < 60, self.said)
 
     def qualities_of_study(self):
-        study, results = self.folder / 'study.yaml', self.folder / 'out' / 'results.jsonl'
-        study.write_text(f'image: {{path: {self.noisy}, clean: {self.clean}, noise_sigma: 0}}\nnetwork: dncnn\nweights: seed:1\nsigma: 0.05\n'
-                         'output: [memory, file]\nwarmup: {reps: 0}\nstop: {min_reps: 1, max_reps: 1}\n')
-        run = subprocess.run([PROGRAM, 'run', study, '--out', results.parent], capture_output=True, text=True, timeout=100)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        lines = map(json.loads, results.read_text().splitlines())
-        return [line['quality'] for line in lines if line['type'] == 'point']
+        study = self.write('study.yaml', f'image: {{path: {self.noisy}, clean: {self.clean}, noise_sigma: 0}}\nnetwork: dncnn\n'
+                           'weights: seed:1\nsigma: 0.05\noutput: [memory, file]\nwarmup: {reps: 0}\n'
+                           'stop: {min_reps: 1, max_reps: 1}\n')
+        program.run('run', study, '--out', self.folder / 'out', code=0)
+        return [point['quality'] for point in program.points(self.folder / 'out')]
 
     def test_of_samples_that_most_would_be_clipped_there_is_none_in_a_study(self):
         clean, noisy = scene(40, 40).astype(numpy.float32), with_noise(scene(40, 40)).astype(numpy.float32)
@@ -137,8 +132,8 @@ class Quality(ReadersTest):
             self.assertEqual([quality is not None for quality in self.qualities_of_study()], 2 * [has_quality])
             study = self.folder / 'study.yaml'
             study.write_text(study.read_text().replace(f'clean: {self.clean}, noise_sigma: 0', 'noise_sigma: 0.1'))
-            said = subprocess.run([PROGRAM, 'run', study, '--out', self.folder / 'added'], capture_output=True, text=True, timeout=100)
-            self.assertEqual('no PSNR: no sample has data, or most are far outside' in said.stdout, not has_quality, said.stdout)
+            said = program.run('run', study, '--out', self.folder / 'added').stdout
+            self.assertEqual('no PSNR: no sample has data, or most are far outside' in said, not has_quality, said)
             noisy[:height] -= 100
             clean[:height] -= 100
 
@@ -227,4 +222,4 @@ class Quality(ReadersTest):
 
 
 if __name__ == '__main__':
-    main()
+    program.main()

@@ -2,16 +2,16 @@
 wrote are read by windows, WebP and BMP by both sides.
 """
 import re
-import subprocess
 
-from readers import PROGRAM, ReadersTest, denoise, main  # first: it makes the packages below known
+from readers import denoise  # first: it makes the packages below known
 
 import cv2
 import numpy
+import program
 import tifffile
 
 
-class Readers(ReadersTest):
+class Readers(program.ProgramTest):
     def setUp(self):
         super().setUp()
         self.photo = numpy.random.default_rng(1).integers(0, 65536, (270, 60, 3), dtype=numpy.uint16)
@@ -72,10 +72,8 @@ class Readers(ReadersTest):
                          compressionargs={'level': 95})
         (self.folder / 'half.jpg').rename(self.folder / 'named.png')
         for name in ('named.png', 'lossy.webp', 'half.tif', 'all.png', 'all.webp'):
-            said = subprocess.run([PROGRAM, 'denoise', self.folder / name, self.folder / 'out.tif', '--dry-run'], capture_output=True,
-                                  text=True, timeout=200)
-            self.assertEqual(said.returncode, 0, said.stderr)
-            self.assertAlmostEqual(float(re.search(r'sigma (\S+),', said.stdout)[1]), 0.08, delta=0.006, msg=name)
+            said = program.run('denoise', self.folder / name, self.folder / 'out.tif', '--dry-run', code=0).stdout
+            self.assertAlmostEqual(float(re.search(r'sigma (\S+),', said)[1]), 0.08, delta=0.006, msg=name)
 
     def test_webp_and_bmp_go_both_ways(self):
         pixels = (self.photo >> 8).astype(numpy.uint8)
@@ -94,4 +92,4 @@ class Readers(ReadersTest):
 
 
 if __name__ == '__main__':
-    main()
+    program.main()

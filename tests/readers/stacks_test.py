@@ -1,10 +1,10 @@
 """TIFF stacks that tifffile writes, through denoise and read back by tifffile: pixels, axes and metadata."""
 import re
-import subprocess
 
-from readers import MPIRUN, PROGRAM, ReadersTest, denoise, main  # first: it makes the packages below known
+from readers import denoise  # first: it makes the packages below known
 
 import numpy
+import program
 import tifffile
 
 GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained')
@@ -22,16 +22,14 @@ def scene(*shape, dtype=numpy.uint16):
     return ((smooth + brightness + noise) * numpy.iinfo(dtype).max).astype(dtype)
 
 
-class Stacks(ReadersTest):
+class Stacks(program.ProgramTest):
     def setUp(self):
         super().setUp()
         self.file = self.folder / 'in.ome.tif'
         self.out = self.folder / 'out.ome.tif'
 
     def refusal(self, *arguments, ranks=2):
-        result = subprocess.run([*MPIRUN, '-n', str(ranks), PROGRAM, 'denoise', *map(str, arguments), '--device', 'cpu', *GRAY],
-                                capture_output=True, text=True, timeout=200)
-        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        result = program.run('denoise', *arguments, '--device', 'cpu', *GRAY, ranks=ranks, code=2)
         self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith(('out', '.out'))], [])
         return result.stderr
 
@@ -219,9 +217,8 @@ class Stacks(ReadersTest):
         planes = scene(3, 70, 60).astype(numpy.int32)
         planes = numpy.stack([planes[0] // 64, planes[1] // 8, planes[2] // 4]).astype(numpy.int16)
         tifffile.imwrite(self.file, planes, photometric='minisblack')
-        result = subprocess.run([*MPIRUN, '-n', '2', PROGRAM, 'denoise', self.file, self.out, '--range', 'auto', '--halo', '8', '--patch',
-                                 '48', '--device', 'cpu', *GRAY[2:], '--network', 'drunet'], capture_output=True, text=True, timeout=200)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        result = program.run('denoise', self.file, self.out, '--range', 'auto', '--halo', '8', '--patch', '48', '--device', 'cpu',
+                             *GRAY[2:], '--network', 'drunet', ranks=2, code=0)
         self.assertRegex(result.stdout, r'of all pages \S+ to \S+ \(0\.0\d* to 0\.0\d* of the range\)')
         low, high = numpy.percentile(planes, (0.1, 99.9))
         ours = [float(value) for value in result.stdout.split('range ')[1].split(',')[0].split(':')]
@@ -234,9 +231,7 @@ class Stacks(ReadersTest):
         arguments = ('--range', '0:20000', '--halo', '8', '--patch', '48', '--device', 'cpu', '--network', 'drunet', *GRAY[2:])
 
         def said(*more):
-            result = subprocess.run([PROGRAM, 'denoise', self.file, self.out, *arguments, *more], capture_output=True, text=True, timeout=200)
-            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-            return result.stdout
+            return program.run('denoise', self.file, self.out, *arguments, *more, code=0).stdout
         levels = [re.search(r'\((\S+) of it\)', said('--pages', str(page)))[1] for page in range(3)]
         self.assertEqual(max(levels, key=float), levels[1])
         self.assertRegex(said(), rf'of all pages \S+ to \S+ \({levels[0]} to {levels[1]} of the range\)')
@@ -253,16 +248,16 @@ class Stacks(ReadersTest):
         planes = scene(3, 70, 60)
         planes = numpy.stack([planes[0] // 4, planes[1], planes[2] // 2])
         tifffile.imwrite(self.file, planes, photometric='minisblack', metadata=None)
-        said = subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--halo', 'none', '--patch', '32', '--batch', '1', '--sigma', '0.1', '--verify', '1',
-                               '--device', 'cpu', *GRAY], capture_output=True, text=True, timeout=200).stdout
+        said = program.run('denoise', self.file, self.out, '--halo', 'none', '--patch', '32', '--batch', '1', '--sigma', '0.1',
+                           '--verify', '1', '--device', 'cpu', *GRAY).stdout
         self.assertIn('note: page 1: seams show', said)
 
     def noise_told(self, *arguments):
         """The line of a stack whose pages have noise of 0.02, 0.04 and 0.06, by a network that is told the level."""
         noise = numpy.random.default_rng(3).normal(0, 1, (3, 70, 60)) * numpy.array([0.02, 0.04, 0.06]).reshape(3, 1, 1)
         tifffile.imwrite(self.file, (4000 * (0.5 + noise)).astype(numpy.uint16), photometric='minisblack', metadata=None)
-        return subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--halo', '8', '--patch', '48', '--batch', '2', '--device', 'cpu', *arguments],
-                              capture_output=True, text=True, timeout=200).stdout
+        return program.run('denoise', self.file, self.out, '--halo', '8', '--patch', '48', '--batch', '2', '--device', 'cpu',
+                           *arguments).stdout
 
     def test_its_levels_have_the_units_of_its_line(self):
         level = r'(\d+\.?\d*)'
@@ -297,8 +292,8 @@ class Stacks(ReadersTest):
         tifffile.imwrite(self.file, planes, metadata=None)
         said = denoise(self.file, self.out, *GRAY, ranks=2)
         self.assertRegex(said, r'note: page 1: samples from')
-        seams = subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--halo', 'none', '--patch', '32', '--batch', '1', '--sigma',
-                                '0.1', '--device', 'cpu', *GRAY], capture_output=True, text=True, timeout=200).stdout
+        seams = program.run('denoise', self.file, self.out, '--halo', 'none', '--patch', '32', '--batch', '1', '--sigma', '0.1',
+                            '--device', 'cpu', *GRAY).stdout
         self.assertRegex(seams, r'note: page \d: seams show')
         self.out.unlink()
         refusal = self.refusal(self.file, self.out)
@@ -317,8 +312,7 @@ class Stacks(ReadersTest):
 
     def test_says_how_its_halo_was_chosen_as_an_image_does(self):
         tifffile.imwrite(self.file, scene(2, 200, 300), metadata=None)
-        said = subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--sigma', '0.1', '--device', 'cpu', *GRAY],
-                              capture_output=True, text=True, timeout=200).stdout
+        said = program.run('denoise', self.file, self.out, '--sigma', '0.1', '--device', 'cpu', *GRAY).stdout
         self.assertIn('; note: halo = auto: ', said)
 
     def test_a_damaged_page_leaves_no_file(self):
@@ -334,4 +328,4 @@ class Stacks(ReadersTest):
 
 
 if __name__ == '__main__':
-    main()
+    program.main()
