@@ -62,6 +62,11 @@ class Image {
     std::vector<std::byte> pixels_;
 };
 
+/// The samples of row `y` of an f32 image.
+[[nodiscard]] inline std::span<const float> floats_in(const PixelView& image, int64_t y) {
+    return {reinterpret_cast<const float*>(image.row(y)), static_cast<size_t>(image.extent.w * image.channels)};
+}
+
 /// Copies channels [first, first + count) of `from` to the channels of `to` that begin at `to_first`. Extents and types
 /// must be equal.
 void copy_bands(const PixelView& from, int64_t first, int64_t count, MutablePixelView to, int64_t to_first);

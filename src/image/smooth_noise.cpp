@@ -26,8 +26,9 @@ Plane plane_of(const PixelView& image, int64_t channel) {
     Plane plane{image.extent.h, image.extent.w, {}};
     plane.samples.reserve(static_cast<size_t>(image.extent.pixels()));
     for (int64_t y = 0; y < plane.height; ++y) {
-        const auto* row = reinterpret_cast<const float*>(image.row(y));
-        for (int64_t x = 0; x < plane.width; ++x) plane.samples.push_back(row[x * image.channels + channel]);
+        const auto row = floats_in(image, y);
+        for (int64_t x = 0; x < plane.width; ++x)
+            plane.samples.push_back(row[static_cast<size_t>(x * image.channels + channel)]);
     }
     return plane;
 }

@@ -60,11 +60,6 @@ struct BasicPixelView {
 using PixelView = BasicPixelView<const std::byte>;
 using MutablePixelView = BasicPixelView<std::byte>;
 
-/// The samples of row `y` of an f32 image.
-[[nodiscard]] inline std::span<const float> floats_in(const PixelView& image, int64_t y) {
-    return {reinterpret_cast<const float*>(image.row(y)), static_cast<size_t>(image.extent.w * image.channels)};
-}
-
 /// Rows that lie one after the other.
 template <class Byte>
 [[nodiscard]] BasicPixelView<Byte> dense_view(Byte* pixels, Extent extent, int64_t channels, DType dtype) {

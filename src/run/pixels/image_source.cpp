@@ -130,7 +130,7 @@ void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
     if (pb::image::count_gaps(marked.view()) == 0) return;
     const image::Image seen = read_unit(part);
     for (int64_t y = 0; y < part.extent.h; ++y) {
-        const auto marks = floats_in(marked.view(), y), from = floats_in(seen.view(), y);
+        const auto marks = image::floats_in(marked.view(), y), from = image::floats_in(seen.view(), y);
         auto* to = reinterpret_cast<float*>(unit.row(y));
         for (size_t i = 0; i < marks.size(); ++i)
             if (std::isnan(marks[i])) to[i] = from[i];

@@ -67,7 +67,7 @@ struct Moments {
 
 void add_differences(const PixelView& noisy, const PixelView& clean, Moments& moments) {
     for (int64_t y = 0; y < clean.extent.h; ++y) {
-        const auto with = floats_in(noisy, y), without = floats_in(clean, y);
+        const auto with = image::floats_in(noisy, y), without = image::floats_in(clean, y);
         for (size_t i = 0; i < without.size(); ++i)
             moments.add(static_cast<double>(with[i]) - static_cast<double>(without[i]));
     }
