@@ -69,7 +69,7 @@ uint64_t PixelPlaces::end() const {
 
 PixelPlaces find_places(const ImageInfo& info, const std::filesystem::path& file) {
     const PixelPlaces places = places_of(info, file);
-    check_can_save(info, file);
+    check_can_hold(info, file);
     return places;
 }
 

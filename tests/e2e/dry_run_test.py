@@ -92,6 +92,17 @@ class DryRun(program.ProgramTest):
         self.dry_run(self.images / 'b.png', self.folder / 'b.png', *FAST, code=2)
         self.dry_run(self.images / 'a.png', self.folder / 'none' / 'a.png', *FAST, code=2)
         self.dry_run(self.images / 'a.png', self.folder / 'a.png', '--weights', self.folder / 'none.pth', code=2)
+        (self.images / 'c.npy').write_bytes(npy(bytes(64 * 80), (64, 80), '|u1'))
+        whole = ('--output', 'file', '--weights', 'seed:1', '--allow-untrained')
+        for name, output, code in (('a.png', 'a.tif', 2), ('c.npy', 'c.png', 2), ('c.npy', 'c.tif', 0)):
+            arguments = (self.images / name, self.folder / output, *FAST, *whole)
+            self.dry_run(*arguments, code=code)
+            run('denoise', *arguments, code=code)
+        damaged = self.folder / 'damaged'
+        damaged.mkdir()
+        for name in ('x.png', 'y.png'):
+            (damaged / name).write_bytes(b'no image')
+        self.assertNotIn('in all', self.dry_run(damaged, self.folder / 'out', *FAST, code=1))
 
 
 if __name__ == '__main__':

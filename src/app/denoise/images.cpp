@@ -125,6 +125,17 @@ LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) {
     return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), point.halo_note)}, fit.is_beyond()};
 }
 
+/// With --dry-run: throws where the output of the pass cannot be what was asked for. Collective.
+void Denoise::require_output(const Image& image, const Pass& pass, bool is_joined) {
+    if (settings_.output != config::OutputKind::file) return;
+    run::PointFiles files{.image = image.job.output};
+    if (is_joined) files.take = [](const PixelView& /*denoised*/) {};
+    run::together(group_.ranks, [&] {
+        const std::string why = group_.ranks.is_root() ? run::file_obstacle(pass.point, *pass.source, files) : "";
+        if (!why.empty()) throw UsageError("output = file: " + why);
+    });
+}
+
 /// With --dry-run: plans the passes and reports what they need. Of a stack it plans the first page.
 void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups) {
     const int64_t num_pages = files.image->num_pages();
@@ -135,6 +146,7 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
     std::string lines;
     for (const std::string& bands : groups.empty() ? std::vector<std::string>{""} : groups) {
         const Pass pass = plan_pass(image.job, files, bands, settings_.image.range);
+        require_output(image, pass, num_pages > 1 || !groups.empty());
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);
         std::string line = planned_line(image.job, pass.point, needs, notes_on(pass.point, pass.range));

@@ -160,7 +160,8 @@ ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& m
         }
         fmt::print("\n");
         if (counts.to_do + counts.kept > 1 || counts.passed_over > 0)
-            print_text(stdout, "{}; in all: {}\n", counts_line(all, counts, "to denoise"), needs.text());
+            print_text(stdout, "{}{}\n", counts_line(all, counts, "to denoise"),
+                       needs.passes == 0 ? "" : "; in all: " + needs.text());
         fmt::print("dry run: nothing was written\n");
         if (!std::ranges::all_of(all, is_written)) code = ExitCode::failed;
         if (is_unfinished(all, counts)) code = ExitCode::partial;

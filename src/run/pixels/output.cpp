@@ -22,22 +22,17 @@ double image_bytes(const plan::Point& point, const ImageSource& source) {
            static_cast<double>(size_of(source.dtype()));
 }
 
-/// Returns why the output cannot be a file that all ranks write, or an empty text. Only the root knows the file.
-std::string obstacle(const plan::Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
+/// The part of file_obstacle that every rank knows.
+std::string input_obstacle(const plan::Point& point, const ImageSource& source) {
     const config::PointSettings& settings = point.settings;
     if (settings.workload != config::Workload::tiles) return "needs workload: tiles";
-    if (!source.windowed())
-        return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
-    if (!team.is_root() || settings.output == config::OutputKind::checksum) return "";
-    if (files.image.empty()) return "there is no file to write; set save_images: on";
-    if (files.take)
-        return "the bands or pages of " + settings.image.path + " are put together in memory; leave out output";
-    try {
-        (void)image::find_places(source.stored_info(), files.image);
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    return "";
+    if (source.windowed()) return "";
+    return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
+}
+
+/// Only the root knows the file.
+std::string obstacle(const plan::Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
+    return team.is_root() ? file_obstacle(point, source, files) : input_obstacle(point, source);
 }
 
 OutputPlan settle_automatic(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
@@ -147,6 +142,21 @@ std::string save_picture(const image::Image& picture, const PointFiles& files, c
 }
 
 }  // namespace
+
+std::string file_obstacle(const plan::Point& point, ImageSource& source, const PointFiles& files) {
+    const config::PointSettings& settings = point.settings;
+    if (std::string why = input_obstacle(point, source); !why.empty()) return why;
+    if (settings.output == config::OutputKind::checksum) return "";
+    if (files.image.empty()) return "there is no file to write; set save_images: on";
+    if (files.take)
+        return "the bands or pages of " + settings.image.path + " are put together in memory; leave out output";
+    try {
+        (void)image::find_places(source.stored_info(), files.image);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "";
+}
 
 OutputPlan plan_output(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
                        std::vector<std::string>& notes) {

@@ -22,6 +22,10 @@ struct OutputPlan {
     [[nodiscard]] bool is_streamed() const { return kind != config::OutputKind::memory; }
 };
 
+/// Why the output cannot be a file that all ranks write, or a checksum of it; empty when it can. For the root, which
+/// knows the file; its folder is not looked at.
+[[nodiscard]] std::string file_obstacle(const plan::Point& point, ImageSource& source, const PointFiles& files);
+
 /// Collective over the team. Returns the same kind on all ranks. `automatic` becomes `file` when input and output take
 /// more than half of any host's free memory and a file is possible. Adds the decision, or why it was not possible, to
 /// `notes`. Throws AgreedError (usage) when the requested kind is not possible.
