@@ -183,6 +183,11 @@ build() { # preset, targets..
     cmake --build "$folder" -j "$(num_jobs)" ${1:+--target "$@"} >&2
 }
 
+say_what_next() { # folder of the build
+    [ -x "$1/patchbench" ] || { say "done: $1"; return; }
+    say "done: $1/patchbench; next: export PATH=\"$1:\$PATH\", then patchbench denoise IN OUT"
+}
+
 main() {
     local preset=${PATCHBENCH_PRESET:-release} targets=() install=1 engines=0
     while [ $# -gt 0 ]; do
@@ -205,6 +210,7 @@ main() {
     # Without a network their tests skip and say so.
     [ $engines = 0 ] || "$root/launch/engines.sh" || say "some engines are not installed"
     build "$preset" "${targets[@]}"
+    say_what_next "$(build_folder "$preset")"
 }
 
 main "$@"
