@@ -47,6 +47,8 @@ TEST_F(TorchFiles, GiveTheSameTensorsInEveryFormatAndElementType) {
             expect_ramp(tensors.at("first.bias"), {5});
             EXPECT_EQ(tensors.at("norm.num_batches_tracked").values, std::vector<float>{1234});
             EXPECT_TRUE(tensors.at("norm.num_batches_tracked").shape.empty());
+            for (const auto& [key, tensor] : tensors)
+                EXPECT_EQ(tensor.is_integer, key == "norm.num_batches_tracked") << key;
         }
 }
 
