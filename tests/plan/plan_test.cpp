@@ -341,6 +341,19 @@ TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
                 AllOf(HasSubstr("image.crop_width"), HasSubstr("50x81 px"), HasSubstr("photo.png of 101x80 px")));
 }
 
+TEST(Plan, SettingsOfFilesNeedAFile) {
+    using config::ImageSettings;
+    const std::pair<std::string ImageSettings::*, const char*> kSettings[] = {{&ImageSettings::range, "0:1"},
+                                                                              {&ImageSettings::nodata, "0"},
+                                                                              {&ImageSettings::bands, "1"},
+                                                                              {&ImageSettings::clean, "clean.png"}};
+    for (const auto& [setting, value] : kSettings) {
+        config::PointSettings settings = small_point();
+        settings.image.*setting = value;
+        EXPECT_THAT(usage_error([&] { (void)point_of(settings); }), HasSubstr("image.path")) << value;
+    }
+}
+
 TEST(Plan, ThreadsAreThoseOfTheRankWithMostAndAFewForEachCoreAtMost) {
     Topology topology = make_local_topology(3);
     for (RankPlace& place : topology.ranks) {

@@ -64,6 +64,7 @@ TEST(Exchanged, RanksBeyondTheSlabsOwnNothing) {
     const Point point = planned(settings, make_local_topology(5));
     EXPECT_EQ(rows_of_slabs(point), (std::vector<Range>{{0, 4}, {4, 8}, {8, 9}}));
     EXPECT_EQ(windows_of_rank(point, tile_grid(point), 3), Range{});
+    EXPECT_DOUBLE_EQ(predict(point)->flop_busiest_rank * 9, predict(point)->flop * 4);
     EXPECT_THAT(point.notes, Contains(HasSubstr("2 of 5 ranks have no slab")));
 }
 
