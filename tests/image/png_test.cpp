@@ -259,6 +259,13 @@ TEST(Png, WhatOtherReadersTakeIsKeptAndMoreIsNamed) {
         EXPECT_THAT(chunk_bytes(folder / "a.png", type), testing::IsEmpty()) << type;
 }
 
+TEST(Png, NothingStandsBehindADeflatedProfile) {
+    const TemporaryFolder folder;
+    const ImageMetadata metadata{.icc_profile = std::vector<std::byte>(1000)};
+    save_image({test::make_pattern({4, 4}, 3, DType::u8).view(), {}, &metadata}, folder / "a.png");
+    EXPECT_THAT(chunk_bytes(folder / "a.png", "iCCP"), testing::ElementsAre(testing::Lt(100)));
+}
+
 TEST(Png, InterlacedFilesReadAsOthers) {
     const TemporaryFolder folder;
     std::vector<std::vector<png_byte>> rows;

@@ -281,6 +281,8 @@ TEST(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
     EXPECT_TRUE(open_image(folder / "b.tif")->metadata().has_unnamed_channel);
     EXPECT_THAT(lost_metadata(file->metadata(), "b.png", false),
                 testing::Contains(testing::HasSubstr("not called alpha")));
+    for (const char* plain : {"b.npy", "b.raw"})
+        EXPECT_THAT(lost_metadata(file->metadata(), plain, false), testing::IsEmpty()) << "there is no alpha at all";
     kind.extra_sample = EXTRASAMPLE_UNASSALPHA;
     write_tiff_fixture(folder / "a.tif", image, true, kind);
     EXPECT_FALSE(open_image(folder / "a.tif")->metadata().has_unnamed_channel);
