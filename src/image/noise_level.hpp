@@ -20,8 +20,8 @@ namespace pb::image {
 /// which fill in two of three colours, of enlarged images, and after strong JPEG compression. Nothing where the noise
 /// is not so. It is found in flat regions: a fifth of the regions of 32 x 32 pixels have less detail. There the detail
 /// at half the resolution is that of noise when it is more than 2.3 times that of the finest, and less than 1/1.9 of
-/// that at a quarter of the resolution; white noise has the same at all, structures grow from each to the next. The
-/// image is f32 of at least 9 regions.
+/// that at a quarter of the resolution; white noise has the same at all, structures grow from each to the next. A
+/// level below 1/255 is none. The image is f32 of at least 9 regions.
 [[nodiscard]] std::optional<double> estimate_smooth_noise(const PixelView& image);
 
 struct NoiseEstimate {

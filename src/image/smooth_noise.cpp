@@ -107,7 +107,8 @@ std::optional<double> estimate_smooth_noise(const PixelView& image) {
             for (size_t i = 0; i < kScales; ++i) of_channels[i].push_back((*levels)[i]);
     if (of_channels[0].empty()) return std::nullopt;
     const double finest = median(of_channels[0]), half = median(of_channels[1]), quarter = median(of_channels[2]);
-    if (half <= kLeastRise * finest || quarter >= kMostRise * half) return std::nullopt;
+    constexpr double kNone = 1.0 / 255;  // hardly visible
+    if (half <= std::max(kNone, kLeastRise * finest) || quarter >= kMostRise * half) return std::nullopt;
     return half;
 }
 

@@ -17,7 +17,7 @@ class DryRun(program.ProgramTest):
         super().setUp()
         self.images = self.folder / 'in'
         self.images.mkdir()
-        for name, size in (('a.png', (90, 71)), ('b.png', (40, 36)), ('c.png', (120, 64))):
+        for name, size in (('a.png', (90, 71)), ('b.png', (40, 36)), ('c.png', (64, 50))):
             (self.images / name).write_bytes(png(*size))
 
     def dry_run(self, *arguments, code=0, ranks=0):

@@ -82,7 +82,7 @@ void add_file_options(CLI::App& command, DenoiseArguments& a) {
     command.add_flag("--no-clobber", a.no_clobber, "leave outputs that are there as they are");
     command.add_flag("--dry-run", a.dry_run,
                      "reads the images and says for each one what would be done, with predicted memory and arithmetic; "
-                     "runs no network and writes nothing");
+                     "denoises nothing and writes no output");
 }
 
 /// Whether denoise --config takes this key. It takes what samples mean, and not which image it is: another one is

@@ -4,10 +4,12 @@
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "config/text.hpp"
+#include "engine/network_file.hpp"
 #include "image/stack_file.hpp"
 #include "plan/plan.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/image_source.hpp"
+#include "run/pixels/output.hpp"
 
 #include "patchbench/network/network_facts.hpp"
 
@@ -125,14 +127,30 @@ LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) {
     return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), point.halo_note)}, fit.is_beyond()};
 }
 
-/// With --dry-run: throws where the output of the pass cannot be what was asked for. Collective.
+/// The range of a stack: an automatic one is that of all pages. Only the root finds it, because the other ranks might
+/// have to decode the file for it. Collective.
+std::string Denoise::find_range(const run::OpenFiles& files, const std::string& bands) {
+    config::ImageSettings image = settings_.image;
+    image.bands = bands;
+    std::string range = image.range;
+    const bool searches = config::parse_range(range).kind == config::RangeChoice::Kind::automatic;
+    run::together(group_.ranks, [&] {
+        if (searches && group_.ranks.is_root()) range = run::range_setting(run::range_of_pages(image, files.image));
+    });
+    return group_.ranks.broadcast(range);
+}
+
+/// With --dry-run: throws where the engine of the pass is not there, or the output cannot be what was asked for.
+/// Collective.
 void Denoise::require_output(const Image& image, const Pass& pass, bool is_joined) {
-    if (settings_.output != config::OutputKind::file) return;
     run::PointFiles files{.image = image.job.output};
     if (is_joined) files.take = [](const PixelView& /*denoised*/) {};
     run::together(group_.ranks, [&] {
-        const std::string why = group_.ranks.is_root() ? run::file_obstacle(pass.point, *pass.source, files) : "";
-        if (!why.empty()) throw UsageError("output = file: " + why);
+        const EngineKind engine = pass.point.settings.engine;
+        if (!engine::is_installed(engine)) (void)engine::versions_of(engine);  // throws
+        if (settings_.output != config::OutputKind::file || !group_.ranks.is_root()) return;
+        if (const std::string why = run::file_obstacle(pass.point, *pass.source, files); !why.empty())
+            throw UsageError("output = file: " + why);
     });
 }
 
@@ -145,7 +163,12 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
     ImagePasses passes;
     std::string lines;
     for (const std::string& bands : groups.empty() ? std::vector<std::string>{""} : groups) {
-        const Pass pass = plan_pass(image.job, files, bands, settings_.image.range);
+        std::string range = settings_.image.range;
+        if (num_pages > 1) {
+            range = find_range(files, bands);
+            run::together(group_.ranks, [&] { files.turn_to(0); });
+        }
+        const Pass pass = plan_pass(image.job, files, bands, range);
         require_output(image, pass, num_pages > 1 || !groups.empty());
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);

@@ -34,7 +34,7 @@ class Stack {
     /// page. An automatic range is found for the whole stack, the noise level for each page.
     std::string run() {
         run::together(ranks_, [&] { open_output(); });
-        find_ranges();
+        for (const std::string& bands : groups_) ranges_[bands] = denoise_.find_range(files_, bands);
         const int64_t num_pages = file_->num_pages();
         for (int64_t page = 0; page < num_pages && failure_.empty(); ++page) {
             run::together(ranks_, [&] { files_.turn_to(page); });
@@ -56,20 +56,6 @@ class Stack {
     void open_output() {
         image::check_can_save_stack(file_->info(), image_.job.output);
         if (ranks_.is_root()) output_.emplace(*file_, image_.job.output, denoise_.compression_);
-    }
-
-    /// The root finds automatic ranges, because other ranks would have to decode the file for it.
-    void find_ranges() {
-        config::ImageSettings image = denoise_.settings_.image;
-        const bool searches = config::parse_range(image.range).kind == config::RangeChoice::Kind::automatic;
-        for (const std::string& bands : groups_) {
-            std::string range = image.range;
-            run::together(ranks_, [&] {
-                image.bands = bands;
-                if (searches && ranks_.is_root()) range = run::range_setting(run::range_of_pages(image, file_));
-            });
-            ranges_[bands] = ranks_.broadcast(range);
-        }
     }
 
     /// Plans a pass over the current page, or over a group of its bands.
