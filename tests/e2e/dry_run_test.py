@@ -91,7 +91,8 @@ class DryRun(program.ProgramTest):
         self.assertIn('3 images: 1 to denoise, 1 failed, 1 there already', text)
         self.dry_run(self.images / 'b.png', self.folder / 'b.png', *FAST, code=2)
         self.dry_run(self.images / 'a.png', self.folder / 'none' / 'a.png', *FAST, code=2)
-        self.dry_run(self.images / 'a.png', self.folder / 'a.png', '--weights', self.folder / 'none.pth', code=2)
+        for missing in (('--weights', self.folder / 'none.pth'), ('--network', 'unet', '--device', 'cpu')):
+            self.dry_run(self.images / 'a.png', self.folder / 'a.png', *missing, code=2)
         (self.images / 'c.npy').write_bytes(npy(bytes(64 * 80), (64, 80), '|u1'))
         whole = ('--output', 'file', '--weights', 'seed:1', '--allow-untrained')
         for name, output, code in (('a.png', 'a.tif', 2), ('c.npy', 'c.png', 2), ('c.npy', 'c.tif', 0)):

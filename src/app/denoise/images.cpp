@@ -140,14 +140,15 @@ std::string Denoise::find_range(const run::OpenFiles& files, const std::string& 
     return group_.ranks.broadcast(range);
 }
 
-/// With --dry-run: throws where the engine of the pass is not there, or the output cannot be what was asked for.
-/// Collective.
-void Denoise::require_output(const Image& image, const Pass& pass, bool is_joined) {
+/// With --dry-run: throws where engine or weights of the pass are not there, or the output cannot be what was asked
+/// for. Collective.
+void Denoise::require_parts(const Image& image, const Pass& pass, bool is_joined) {
     run::PointFiles files{.image = image.job.output};
     if (is_joined) files.take = [](const PixelView& /*denoised*/) {};
     run::together(group_.ranks, [&] {
         const EngineKind engine = pass.point.settings.engine;
         if (!engine::is_installed(engine)) (void)engine::versions_of(engine);  // throws
+        runner_.read_weights(pass.point);
         if (settings_.output != config::OutputKind::file || !group_.ranks.is_root()) return;
         if (const std::string why = run::file_obstacle(pass.point, *pass.source, files); !why.empty())
             throw UsageError("output = file: " + why);
@@ -169,7 +170,7 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
             run::together(group_.ranks, [&] { files.turn_to(0); });
         }
         const Pass pass = plan_pass(image.job, files, bands, range);
-        require_output(image, pass, num_pages > 1 || !groups.empty());
+        require_parts(image, pass, num_pages > 1 || !groups.empty());
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);
         std::string line = planned_line(image.job, pass.point, needs, notes_on(pass.point, pass.range));
