@@ -101,24 +101,6 @@ std::optional<double> channel_noise(const PixelView& image, int64_t channel, dou
     return details.any_worse ? std::nullopt : std::optional(0.0);
 }
 
-}  // namespace
-
-double estimate_noise(const PixelView& image, double step) {
-    require(image.dtype == DType::f32, "the noise level is estimated from f32 images");
-    require(image.extent.h >= 2 && image.extent.w >= 2, "the noise of an image of less than 2 x 2 pixels is unknown");
-    if (has_eight_bits(image)) step = std::max(step, 1.0 / 255);
-    std::vector<double> levels;
-    for (int64_t channel = 0; channel < image.channels; ++channel)
-        if (const auto level = channel_noise(image, channel, step)) levels.push_back(*level);
-    if (levels.empty())
-        throw UsageError(
-            "the noise cannot be estimated: more than a fifth of the samples are clipped (black or white) "
-            "everywhere in the image; say what its standard deviation is");
-    return median(levels);
-}
-
-namespace {
-
 // Red, green and blue in brightness.
 constexpr std::array kOfBrightness{0.299F, 0.587F, 0.114F};
 
@@ -137,11 +119,26 @@ Image brightness_of(const PixelView& image) {
 NoiseEstimate find_noise_of_channels(const PixelView& image, double step) {
     NoiseEstimate found;
     found.finest = found.sigma = estimate_noise(image, step);
-    if (const auto coarse = estimate_smooth_noise(image)) found.sigma = std::max(found.sigma, *coarse);
+    if (const auto coarse = estimate_smooth_noise(image, std::max(step, kStepOf8Bits)))
+        found.sigma = std::max(found.sigma, *coarse);
     return found;
 }
 
 }  // namespace
+
+double estimate_noise(const PixelView& image, double step) {
+    require(image.dtype == DType::f32, "the noise level is estimated from f32 images");
+    require(image.extent.h >= 2 && image.extent.w >= 2, "the noise of an image of less than 2 x 2 pixels is unknown");
+    if (has_eight_bits(image)) step = std::max(step, kStepOf8Bits);
+    std::vector<double> levels;
+    for (int64_t channel = 0; channel < image.channels; ++channel)
+        if (const auto level = channel_noise(image, channel, step)) levels.push_back(*level);
+    if (levels.empty())
+        throw UsageError(
+            "the noise cannot be estimated: more than a fifth of the samples are clipped (black or white) "
+            "everywhere in the image; say what its standard deviation is");
+    return median(levels);
+}
 
 NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours) {
     if (!lossy_colours || image.channels != 3) return find_noise_of_channels(image, step);

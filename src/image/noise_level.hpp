@@ -7,6 +7,8 @@
 
 namespace pb::image {
 
+inline constexpr double kStepOf8Bits = 1.0 / 255;
+
 /// Standard deviation of additive Gaussian noise in [0,1] units: the median absolute value of the finest diagonal Haar
 /// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels. Regions of 16 x 16 pixels are
 /// excluded when they are flat, or when more than 5 % of their samples are clipped to 0 or 1 (20 % when every region
@@ -20,9 +22,9 @@ namespace pb::image {
 /// which fill in two of three colours, of enlarged images, and after strong JPEG compression. Nothing where the noise
 /// is not so. It is found in flat regions: a fifth of the regions of 32 x 32 pixels have less detail. There the detail
 /// at half the resolution is that of noise when it is more than 2.3 times that of the finest, and less than 1/1.9 of
-/// that at a quarter of the resolution; white noise has the same at all, structures grow from each to the next. A
-/// level below 1/255 is none. The image is f32 of at least 9 regions.
-[[nodiscard]] std::optional<double> estimate_smooth_noise(const PixelView& image);
+/// that at a quarter of the resolution; white noise has the same at all, structures grow from each to the next.
+/// Levels up to `least` are none: that of the step of the samples looks alike. The image is f32 of at least 9 regions.
+[[nodiscard]] std::optional<double> estimate_smooth_noise(const PixelView& image, double least = kStepOf8Bits);
 
 struct NoiseEstimate {
     double sigma = 0;   // in [0,1] units
@@ -31,8 +33,9 @@ struct NoiseEstimate {
 
 /// Both of these: the level for a network. `lossy_colours`: red, green and blue are from a format which has lost part
 /// of the colours (ImageFile::has_lossy_colours). Then the level is that of brightness (0.299 R + 0.587 G + 0.114 B,
-/// ITU-R BT.601), which has all of the resolution, over 0.669, the share in it of independent noise of equal level.
-/// Throws as estimate_noise.
+/// ITU-R BT.601), which has all of the resolution, over 0.669, the share in it of independent noise of equal level;
+/// noise that is equal in the three counts half as much again, which suits networks for colours. Throws as
+/// estimate_noise.
 [[nodiscard]] NoiseEstimate find_noise(const PixelView& image, double step = 0, bool lossy_colours = false);
 
 }  // namespace pb::image

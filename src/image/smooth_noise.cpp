@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace pb::image {
@@ -99,7 +100,7 @@ std::optional<Levels> levels_in_flat_regions(Plane plane) {
 
 }  // namespace
 
-std::optional<double> estimate_smooth_noise(const PixelView& image) {
+std::optional<double> estimate_smooth_noise(const PixelView& image, double least) {
     constexpr double kLeastRise = 2.3, kMostRise = 1.9;  // to half, and from half to a quarter of the resolution
     std::array<std::vector<double>, kScales> of_channels;
     for (int64_t channel = 0; channel < image.channels; ++channel)
@@ -107,8 +108,7 @@ std::optional<double> estimate_smooth_noise(const PixelView& image) {
             for (size_t i = 0; i < kScales; ++i) of_channels[i].push_back((*levels)[i]);
     if (of_channels[0].empty()) return std::nullopt;
     const double finest = median(of_channels[0]), half = median(of_channels[1]), quarter = median(of_channels[2]);
-    constexpr double kNone = 1.0 / 255;  // hardly visible
-    if (half <= std::max(kNone, kLeastRise * finest) || quarter >= kMostRise * half) return std::nullopt;
+    if (half <= std::max(least, kLeastRise * finest) || quarter >= kMostRise * half) return std::nullopt;
     return half;
 }
 

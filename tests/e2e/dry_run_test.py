@@ -17,7 +17,7 @@ class DryRun(program.ProgramTest):
         super().setUp()
         self.images = self.folder / 'in'
         self.images.mkdir()
-        for name, size in (('a.png', (90, 71)), ('b.png', (40, 36)), ('c.png', (64, 50))):
+        for name, size in (('a.png', (90, 71)), ('b.png', (64, 50)), ('c.png', (40, 36))):
             (self.images / name).write_bytes(png(*size))
 
     def dry_run(self, *arguments, code=0, ranks=0):
@@ -91,6 +91,8 @@ class DryRun(program.ProgramTest):
         self.assertIn('3 images: 1 to denoise, 1 failed, 1 there already', text)
         self.dry_run(self.images / 'b.png', self.folder / 'b.png', *FAST, code=2)
         self.dry_run(self.images / 'a.png', self.folder / 'none' / 'a.png', *FAST, code=2)
+        self.dry_run(self.images, f'{self.images}/a.png/out/', *FAST, code=1)
+        self.assertIn('more than the 1 MiB', self.dry_run(self.images, self.folder / 'new', *FAST, '--memory-limit-mib', '1', code=1))
         for missing in (('--weights', self.folder / 'none.pth'), ('--network', 'unet', '--device', 'cpu')):
             self.dry_run(self.images / 'a.png', self.folder / 'a.png', *missing, code=2)
         (self.images / 'c.npy').write_bytes(npy(bytes(64 * 80), (64, 80), '|u1'))

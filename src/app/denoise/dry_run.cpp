@@ -42,6 +42,13 @@ void PlannedNeeds::operator+=(const PlannedNeeds& other) {
     peak_mib = std::max(peak_mib, other.peak_mib);
 }
 
+std::string PlannedNeeds::memory_note(const plan::Point& point) const {
+    const auto limit = static_cast<double>(point.settings.memory_limit_mib);
+    const double most = limit > 0 ? limit : point.most_mib;
+    if (most == 0 || peak_mib <= most) return "";
+    return fmt::format("that is more than the {:.0f} MiB that a rank may take", std::floor(most));
+}
+
 std::string PlannedNeeds::text() const {
     if (unknown == passes) return "memory and arithmetic are not known, as the layers of the network";
     const char* const bound = unknown + bounded > 0 ? "at least " : "";

@@ -20,6 +20,9 @@ struct PlannedNeeds {
     void add(const plan::Point& point, int64_t times);
     void operator+=(const PlannedNeeds& other);
 
+    /// Says where this is more than a rank of `point` may take; empty otherwise.
+    [[nodiscard]] std::string memory_note(const plan::Point& point) const;
+
     /// "predicted: at least 1.111 TFLOP, peak at least 642 MiB a rank", or that it is not known.
     [[nodiscard]] std::string text() const;
 };

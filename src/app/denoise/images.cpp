@@ -173,7 +173,9 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
         require_parts(image, pass, num_pages > 1 || !groups.empty());
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);
-        std::string line = planned_line(image.job, pass.point, needs, notes_on(pass.point, pass.range));
+        LineNotes notes = notes_on(pass.point, pass.range);
+        notes.texts.push_back(needs.memory_note(pass.point));
+        std::string line = planned_line(image.job, pass.point, needs, notes);
         if (num_pages > 1) line += fmt::format("; of {} pages, each as the first one", num_pages);
         add_item(lines, line, "\n");
         passes.planned += needs;
@@ -238,6 +240,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
     run::together(group_.ranks, [&] {
         const auto check = job.has_folder || !dry_run_ ? image::check_can_save : image::check_can_hold;
         check(files.image->info(), job.output);
+        if (!job.has_folder && dry_run_) require_can_make_folder(job.output.parent_path());
         image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
         if (group_.ranks.is_root()) pass.range = fit_range(settings.image, source);
         noise = find_sigma(settings.image, source, pass.range);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <glob.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -249,6 +250,15 @@ DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths
         for (DenoiseJob& job : all.jobs) examine(job, all.into_folder);
     });
     return run::from_root(world, all);
+}
+
+void require_can_make_folder(const fs::path& folder) {
+    std::error_code unknown;
+    fs::path there = fs::absolute(folder, unknown);
+    while (!fs::exists(there, unknown) && there.has_relative_path()) there = there.parent_path();
+    if (fs::is_directory(there, unknown) && ::access(there.c_str(), W_OK) == 0) return;
+    throw UsageError(fmt::format("cannot make the folder {}: '{}' is no folder, or none that may be written in",
+                                 folder.string(), there.string()));
 }
 
 void make_folders(const comm::Communicator& world, const DenoiseJobs& all) {

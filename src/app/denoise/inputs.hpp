@@ -54,6 +54,9 @@ struct DenoisePaths {
 /// Each rank makes the folders of the outputs. Collective; errors are agreed.
 void make_folders(const comm::Communicator& world, const DenoiseJobs& all);
 
+/// Throws UsageError where a folder that does not exist cannot be made. Makes none.
+void require_can_make_folder(const std::filesystem::path& folder);
+
 /// Removes the jobs that are done. Returns a line about each.
 [[nodiscard]] std::string remove_done(std::vector<DenoiseJob>& jobs);
 

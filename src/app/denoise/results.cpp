@@ -104,16 +104,16 @@ std::string checks_line(const ImageResults& all) {
         sum.passes_checked, sum.passes, counted(sum.windows, "window"));
 }
 
-/// `done`: what happened to those that did not fail.
-std::string counts_line(const ImageResults& all, const ImageCounts& counts, const char* done = "denoised") {
+std::string counts_line(const ImageResults& all, const ImageCounts& counts, bool is_dry = false) {
     const auto written = static_cast<size_t>(std::ranges::count_if(all, is_written));
     const auto interrupted = static_cast<size_t>(std::ranges::count_if(all, is_interrupted));
     const size_t named = counts.to_do + counts.kept;
-    std::string line =
-        fmt::format("{}: {} {}, {} failed", counted(named, "image"), written, done, all.size() - written - interrupted);
+    std::string line = fmt::format("{}: {} {}, {} failed", counted(named, "image"), written,
+                                   is_dry ? "to denoise" : "denoised", all.size() - written - interrupted);
     if (interrupted > 0) line += fmt::format(", {} interrupted", interrupted);
     if (all.size() < counts.to_do)
-        line += fmt::format(", {} not begun (the same command with --no-clobber goes on)", counts.to_do - all.size());
+        line += fmt::format(", {} not begun{}", counts.to_do - all.size(),
+                            is_dry ? "" : " (the same command with --no-clobber goes on)");
     if (counts.kept > 0) line += fmt::format(", {} there already", counts.kept);
     if (counts.passed_over > 0)
         line += fmt::format("; {} in the folders passed over", counted(counts.passed_over, "other file"));
@@ -160,7 +160,7 @@ ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& m
         }
         fmt::print("\n");
         if (counts.to_do + counts.kept > 1 || counts.passed_over > 0)
-            print_text(stdout, "{}{}\n", counts_line(all, counts, "to denoise"),
+            print_text(stdout, "{}{}\n", counts_line(all, counts, true),
                        needs.passes == 0 ? "" : "; in all: " + needs.text());
         fmt::print("dry run: nothing was written\n");
         if (!std::ranges::all_of(all, is_written)) code = ExitCode::failed;
