@@ -1,6 +1,12 @@
 #include "app/denoise/dry_run.hpp"
 
+#include "app/denoise/images.hpp"
+#include "base/text.hpp"
+#include "engine/network_file.hpp"
+#include "image/stack_file.hpp"
 #include "plan/prediction.hpp"
+#include "run/agreement.hpp"
+#include "run/pixels/output.hpp"
 #include "run/point/settle.hpp"
 
 #include <fmt/format.h>
@@ -55,6 +61,49 @@ std::string PlannedNeeds::text() const {
     std::string text = fmt::format("predicted: {}{:.4g} TFLOP", bound, tflop);
     if (peak_mib > 0) text += fmt::format(", peak {}{:.0f} MiB a rank", bound, std::ceil(peak_mib));
     return text;
+}
+
+/// With --dry-run: throws where engine or weights of the pass are not there, or the output cannot be what was asked
+/// for. Collective.
+void Denoise::require_parts(const Image& image, const Pass& pass, bool is_joined) {
+    run::PointFiles files{.image = image.job.output};
+    if (is_joined) files.take = [](const PixelView& /*denoised*/) {};
+    run::together(group_.ranks, [&] {
+        const EngineKind engine = pass.point.settings.engine;
+        if (!engine::is_installed(engine)) (void)engine::versions_of(engine);  // throws
+        runner_.read_weights(pass.point);
+        if (settings_.output != config::OutputKind::file || !group_.ranks.is_root()) return;
+        if (const std::string why = run::file_obstacle(pass.point, *pass.source, files); !why.empty())
+            throw UsageError("output = file: " + why);
+    });
+}
+
+/// With --dry-run: plans the passes and reports what they need. Of a stack it plans the first page.
+void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups) {
+    const int64_t num_pages = files.image->num_pages();
+    run::together(group_.ranks, [&] {
+        if (num_pages > 1) image::check_can_hold_pages(image.job.output);
+    });
+    ImagePasses passes;
+    std::string lines;
+    for (const std::string& bands : groups.empty() ? std::vector<std::string>{""} : groups) {
+        std::string range = settings_.image.range;
+        if (num_pages > 1) {
+            range = find_range(files, bands);
+            run::together(group_.ranks, [&] { files.turn_to(0); });
+        }
+        const Pass pass = plan_pass(image.job, files, bands, range);
+        require_parts(image, pass, num_pages > 1 || !groups.empty());
+        PlannedNeeds needs;
+        needs.add(pass.point, num_pages);
+        LineNotes notes = notes_on(pass.point, pass.range);
+        notes.texts.push_back(needs.memory_note(pass.point));
+        std::string line = planned_line(image.job, pass.point, needs, notes);
+        if (num_pages > 1) line += fmt::format("; of {} pages, each as the first one", num_pages);
+        add_item(lines, line, "\n");
+        passes.planned += needs;
+    }
+    report_(image.index, lines, passes);
 }
 
 }  // namespace pb::app
