@@ -547,6 +547,8 @@ TEST_F(Onnx, InputsAndOutputsSayWhatAModelMayTake) {
     channels_of(*graph.mutable_output(0))->set_dim_value(3);
     EXPECT_THAT(usage_error(candidates), AllOf(HasSubstr("takes 1 channel and gives 3 channels"),
                                                HasSubstr("of two inputs the image is the first one")));
+    channels_of(*graph.mutable_input(0))->set_dim_param("any");
+    channels_of(*graph.mutable_output(0))->set_dim_param("any");
     graph.mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::DOUBLE);
     EXPECT_THAT(usage_error(candidates), HasSubstr("second input 'sigma' is not float32"));
     *graph.add_input() = graph.output(0);

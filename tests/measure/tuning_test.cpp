@@ -44,6 +44,12 @@ TEST(TuningEdges, DoubleUntilTheCropIsTheImage) {
     EXPECT_THAT(tuning_edges({16, 256}), ElementsAre(256));
 }
 
+TEST(TuningEdges, CutACropWithinTheImage) {
+    EXPECT_EQ(tuning_crop({100, 300}, 200), (Extent{100, 200}));
+    EXPECT_EQ(tuning_crop({300, 100}, 200), (Extent{200, 100}));
+    EXPECT_EQ(tuning_crop({300, 400}, 200), (Extent{200, 200}));
+}
+
 TEST(TuningEdges, LeaveAFullBatchToEveryRank) {
     EXPECT_EQ(least_edge(128, 1, 1, 1024), 128);
     EXPECT_EQ(least_edge(128, 4, 1, 1024), 256);
