@@ -34,11 +34,23 @@ void Progress::begin(run::Activity activity) {
     if (is_pass && passes_begun_++ == 0) passes_start_s_ = monotonic_seconds();
     if (is_pass) part_of_pass_ = {0, 1};
     activity_ = is_pass ? fmt::format("pass {}", passes_begun_) : std::string(name_of(activity));
-    const double now_s = monotonic_seconds() - start_s_;
-    if (drawing_.is_due(now_s)) draw_bar();
-    if (!line_.is_on_terminal() && finished_ < num_points_ && logging_.is_due(now_s))
-        print_timed(fmt::format("point {} of {}: {}; {}", finished_ + 1, num_points_, activity_,
-                                times(monotonic_seconds() - point_start_s_)));
+    if (drawing_.is_due(monotonic_seconds() - start_s_)) draw_bar();
+    log();
+}
+
+void Progress::advance(int64_t done, int64_t all) {
+    part_of_pass_ = {done, std::max<int64_t>(all, 1)};  // 0 of 1 without windows
+    log();
+}
+
+/// A line each half minute costs a pass nothing that could be measured.
+void Progress::log() {
+    const double now_s = monotonic_seconds();
+    if (line_.is_on_terminal() || finished_ == num_points_ || !logging_.is_due(now_s - start_s_)) return;
+    const auto [done, all] = part_of_pass_;
+    const std::string part = passes_begun_ > 0 && done > 0 ? fmt::format(", {} %", 100 * done / all) : "";
+    print_timed(fmt::format("point {} of {}: {}{}; {}", finished_ + 1, num_points_, activity_, part,
+                            times(now_s - point_start_s_)));
 }
 
 void Progress::finish(const record::PointTrace& trace) {

@@ -1,6 +1,6 @@
 // Shows the progress of a study on stderr. A terminal gets a bar that overwrites itself and moves from pass to pass
-// within a point: nothing is drawn while one is timed. Elsewhere a line follows each tenth of the points, and between
-// passes of longer ones each half minute, with the elapsed time and an estimate of the rest. In both, a line names each
+// within a point: nothing is drawn while one is timed. Elsewhere a line follows each tenth of the points, and each
+// half minute, with the elapsed time and an estimate of the rest. In both, a line names each
 // of the first points that were not measured.
 #pragma once
 
@@ -26,9 +26,7 @@ class Progress final : public run::ProgressListener {
     Progress(size_t num_points, const std::vector<plan::Point>& rest);
 
     void begin(run::Activity activity) override;
-    void advance(int64_t done, int64_t all) override {
-        part_of_pass_ = {done, std::max<int64_t>(all, 1)};  // 0 of 1 without windows
-    }
+    void advance(int64_t done, int64_t all) override;
     void finish(const record::PointTrace& trace);
 
   private:
@@ -38,6 +36,7 @@ class Progress final : public run::ProgressListener {
     [[nodiscard]] std::string time_of_point() const;
     [[nodiscard]] double part_of_study() const;
     void draw_bar();
+    void log();
 
     size_t num_points_;
     size_t finished_, num_measured_ = 0, num_failed_ = 0;
