@@ -94,7 +94,6 @@ Details read_details(const PixelView& image, int64_t channel) {
 
 /// Estimates the noise of one channel. Returns nothing when too much of every region is clipped.
 std::optional<double> channel_noise(const PixelView& image, int64_t channel, double step) {
-    constexpr double kMadToSigma = 0.6745;  // third quartile of the standard normal distribution
     Details details = read_details(image, channel);
     std::vector<float>& kept = details.clear.empty() ? details.clipped : details.clear;
     if (!kept.empty()) return middle_of(kept, step) / kMadToSigma;

@@ -8,6 +8,7 @@
 namespace pb::image {
 
 inline constexpr double kStepOf8Bits = 1.0 / 255;
+inline constexpr double kMadToSigma = 0.6745;  // third quartile of the standard normal distribution
 
 /// Standard deviation of additive Gaussian noise in [0,1] units: the median absolute value of the finest diagonal Haar
 /// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels. Regions of 16 x 16 pixels are

@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kScales = 3;        // full, half and a quarter of the resolution
 constexpr int64_t kFlatRegion = 32;  // edge in pixels
-constexpr double kMadToSigma = 0.6745;
 
 /// One channel, by rows without gaps.
 struct Plane {
@@ -70,7 +69,7 @@ using Levels = std::array<double, kScales>;
 
 /// The noise of a channel at each scale, in units of white noise. Nothing where too few regions tell.
 std::optional<Levels> levels_in_flat_regions(Plane plane) {
-    // Of white noise of level 1 a fifth of the regions has less than this, of 256, 64 and 16 details.
+    // White noise of level 1: a fifth of the regions has less than this, with 256, 64 and 16 details a region.
     constexpr Levels kOfWhiteNoise{0.9405, 0.8826, 0.7912};
     constexpr size_t kFewest = 9;
     std::array<Plane, kScales> scales;

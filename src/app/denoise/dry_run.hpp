@@ -8,7 +8,7 @@
 
 namespace pb::app {
 
-/// Of the passes over images, their pages and groups of bands.
+/// What the passes over images, their pages and groups of bands are predicted to take.
 struct PlannedNeeds {
     int64_t passes = 0;
     int64_t unknown = 0;  // passes of networks whose layers are not known

@@ -44,8 +44,10 @@ namespace {
 bool is_written(const ImageResult& image) { return image.passes.is_written; }
 bool is_interrupted(const ImageResult& image) { return image.passes.is_interrupted; }
 
-/// Returns the results of all ranks, in the order of the images, on the root.
-ImageResults gather_results(const comm::Communicator& world, const ImageResults& mine) {
+/// Waits for ranks that still work. Returns the results of all, in the order of the images, on the root.
+ImageResults gather_results(const comm::Communicator& world, const ImageResults& mine, DenoiseProgress& progress) {
+    progress.end();
+    world.sleeping_barrier();
     ImageResults all;
     for (const auto& row : world.gather(record::pack(mine)))
         std::ranges::move(record::unpack<ImageResults>(row), std::back_inserter(all));
@@ -148,9 +150,7 @@ void print(const ImageResults& all, const ImageCounts& counts) {
 
 ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
                           DenoiseProgress& progress) {
-    progress.end();
-    world.sleeping_barrier();
-    ImageResults all = gather_results(world, mine);
+    ImageResults all = gather_results(world, mine, progress);
     ExitCode code = ExitCode::ok;
     if (world.is_root()) {
         PlannedNeeds needs;
@@ -171,9 +171,7 @@ ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& m
 
 ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
                   DenoiseProgress& progress) {
-    progress.end();
-    world.sleeping_barrier();
-    ImageResults all = gather_results(world, mine);
+    ImageResults all = gather_results(world, mine, progress);
     ExitCode code = ExitCode::ok;
     if (world.is_root()) {
         fail_other_networks(all);
