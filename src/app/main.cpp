@@ -68,7 +68,8 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& unexpe
 int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
     const bool is_asked_for = error.get_exit_code() == 0;
     const int code = is_asked_for ? 0 : static_cast<int>(ExitCode::usage);
-    if (!comm::is_first_process()) return code;
+    if (is_asked_for && !comm::is_first_process()) return code;
+    comm::wait_for_first_process();
     std::ostringstream asked, wrong;
     const std::vector<std::string> unexpected = unexpected_words(app, arguments);
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && unexpected.size() > 1)
@@ -78,7 +79,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
         (void)app.exit(error, asked, wrong);
     const bool is_help = error.get_name() == "CallForHelp";  // the other text is the glossary, which is Markdown
     is_help ? print_prose(stdout, asked.str()) : fmt::print("{}", asked.str());
-    print_folded(stderr, wrong.str());
+    print_folded(stderr, is_asked_for ? wrong.str() : comm::place_before_mpi() + wrong.str());
     if (is_asked_for) return flush_standard_output() ? code : static_cast<int>(ExitCode::failed);
     const std::string hint = hint_for(app, unexpected);
     if (!hint.empty()) print_error(hint);
@@ -173,20 +174,26 @@ void require_current_folder() {
                          "): change to one that exists, for example with cd");
 }
 
+/// Prints an error that came before MPI started, and which other processes may have had, too.
+void report_early(const std::string& text) {
+    comm::wait_for_first_process();
+    print_error(comm::place_before_mpi() + text);
+}
+
 int run_and_report(int argc, char** argv) {
     try {
         require_current_folder();
         Words words(argc, argv);
         return run_program(words.arguments());
-    } catch (const Error& error) {  // before MPI: the same error in every process
-        if (comm::is_first_process()) print_error(error.what());
+    } catch (const Error& error) {
+        report_early(error.what());
         return static_cast<int>(error.code());
     } catch (const std::filesystem::filesystem_error& error) {
-        if (comm::is_first_process()) print_error(describe(error));
+        report_early(describe(error));
         return static_cast<int>(ExitCode::usage);
     } catch (const std::exception& error) {
         const bool is_output_lost = std::ferror(stdout) != 0 && !flush_standard_output();  // fmt does not name it
-        if (comm::is_first_process() && !is_output_lost) print_error(error.what());
+        if (!is_output_lost) report_early(error.what());
         return static_cast<int>(ExitCode::failed);
     }
 }

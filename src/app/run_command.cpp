@@ -28,14 +28,15 @@ struct RunArguments {
     std::string launcher;
 };
 
-fs::path output_folder(const RunArguments& arguments, const config::Config& config) {
-    return arguments.out.empty() ? fs::path("results") / config.study.name : fs::path(arguments.out);
-}
+fs::path default_folder(const config::Config& config) { return fs::path("results") / config.study.name; }
 
 ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
     StudyRun study{[&] { return load_study(arguments.study); },
-                   [&](const config::Config& config) { return output_folder(arguments, config); }, arguments.record,
-                   arguments.max_time_s, arguments.study.trusts_model};
+                   arguments.out,
+                   default_folder,
+                   arguments.record,
+                   arguments.max_time_s,
+                   arguments.study.trusts_model};
     study.record.inputs = {arguments.study.file};
     study.record.can_resume = true;
     return run_study(study, raw);
@@ -53,7 +54,7 @@ ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
     const config::Config config = load_study(arguments.study);
     StudyLaunches launches{.count = arguments.launches,
                            .launcher = arguments.launcher,
-                           .folder = output_folder(arguments, config),
+                           .folder = arguments.out.empty() ? default_folder(config) : fs::path(arguments.out),
                            .inputs = inputs_of(config),
                            .resumes = arguments.record.resume,
                            .is_verbose = arguments.record.verbose || arguments.record.json};

@@ -12,10 +12,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <string_view>
+#include <thread>
 
 namespace pb::comm {
 
@@ -57,6 +59,12 @@ std::optional<int> find_first(const std::array<const char*, N>& variables, int l
     for (const char* variable : variables)
         if (const auto number = find_number(variable, least)) return number;
     return std::nullopt;
+}
+
+/// Of this process in its launch or job step; 0 without one.
+int process_number() {
+    const auto rank = launcher_rank();
+    return (rank ? rank : find_number("SLURM_PROCID", 0)).value_or(0);
 }
 
 std::optional<int> find_count(const char* variable) { return find_number(variable, 1); }
@@ -102,9 +110,15 @@ std::optional<int> MpiSession::launcher_size() { return find_first(kSizeVariable
 
 std::optional<int> launcher_rank() { return find_first(kRankVariables, 0); }
 
-bool is_first_process() {
-    const auto rank = launcher_rank();
-    return (rank ? rank : find_number("SLURM_PROCID", 0)).value_or(0) == 0;
+bool is_first_process() { return process_number() == 0; }
+
+void wait_for_first_process() {
+    constexpr std::chrono::seconds kTimeToEnd{2};
+    if (!is_first_process()) std::this_thread::sleep_for(kTimeToEnd);
+}
+
+std::string place_before_mpi() {
+    return is_first_process() ? "" : fmt::format("rank {}@{}: ", process_number(), host_name());
 }
 
 std::optional<int> launcher_local_rank() {

@@ -124,6 +124,12 @@ TEST_F(LauncherTest, TheFirstProcessOfALaunchIsKnown) {
     }
 }
 
+TEST_F(LauncherTest, AnErrorBeforeMpiNamesItsRank) {
+    EXPECT_EQ(place_before_mpi(), "");
+    set("OMPI_COMM_WORLD_RANK", "2");
+    EXPECT_EQ(place_before_mpi(), "rank 2@" + host_name() + ": ");
+}
+
 TEST(MpiTest, SaysWhetherItIsCudaAware) { EXPECT_NO_THROW((void)mpi_is_cuda_aware()); }
 
 }  // namespace

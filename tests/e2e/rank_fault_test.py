@@ -102,13 +102,37 @@ class RankFaults(faulty.FaultyTest):
                                    (study, ['--set', 'verify.mode=off'], 'verify.mode = off, but .* verify.mode = probes'),
                                    (study, ['--set', 'batch=[1, 2]'], r'\d points, but rank 0 was told \d points'),
                                    (study, ['--set', 'metrics.reduction=mpi'], 'metrics.reduction = mpi'),
+                                   (study, ['--strict'], '--strict = true, but rank 0 was told --strict = false'),
+                                   (study, ['--max-time', '100'], '--max-time = 100, but rank 0 was told --max-time = 0'),
                                    (denoise, ['--sigma', '0.2'], '--sigma 0.2, but rank 0 was told --sigma auto'),
                                    (denoise, ['--patch', '32'], 'patch = 32, but'),
+                                   (denoise, [str(self.folder / 'two.png')], r'IN\.\.\. OUT \S+ \S+ \S+/two\.png, but'),
+                                   (denoise, ['--compress', 'none'], '--compress none, but'),
                                    (denoise, ['--no-clobber'], '--no-clobber = true, but rank 0 was told --no-clobber = false'),
                                    (tune, ['--threads', '1'], 'threads = 1, but rank 0 was told threads = auto')):
             with self.subTest(words=words[0], other=other):
                 outcome = self.launch([program.PROGRAM, *words], [program.PROGRAM, *words, *other])
                 self.assert_ended(outcome, 2, rf'rank 1@\S+: was told {said}.*same study')
+        for words in (study, tune):
+            with self.subTest(words=words[0], other='the folder or file that it writes'):
+                outcome = self.launch([program.PROGRAM, *words], [program.PROGRAM, *words[:-1], 'elsewhere'])
+                self.assert_ended(outcome, 2, rf'rank 1@\S+: was told {words[-2]} elsewhere, but rank 0 .*same study')
+
+    def test_wrong_words_on_one_rank(self):
+        """It ends before MPI starts. The launcher ends the other ranks without a reason."""
+        study = ['run', str(self.study), '--out', str(self.out)]
+        for wrong, said in (('--oout=x', 'not expected: --oout=x'), ('--out=', "'--out=' has no value"),
+                            ('--max-time=x', '--max-time')):
+            for is_first in (True, False):
+                with self.subTest(wrong=wrong, is_first=is_first):
+                    ranks = [[program.PROGRAM, *study, wrong], [program.PROGRAM, *study]]
+                    outcome = self.launch(*(ranks if is_first else reversed(ranks)))
+                    self.assert_ended(outcome, 2, said if is_first else rf'rank 1@\S+: .*{said}')
+
+    def test_wrong_words_on_all_ranks_are_said_once(self):
+        outcome = self.launch(*[[program.PROGRAM, 'run', str(self.study), '--oout=x']] * 2)
+        self.assert_ended(outcome, 2, 'not expected: --oout=x')
+        self.assertEqual(outcome.errors.count('--oout=x'), 1)
 
     def test_other_weights_or_images_of_ranks_that_work_apart(self):
         """A folder of images, each of which is one rank's: no check of one image compares ranks."""

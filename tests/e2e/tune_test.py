@@ -41,7 +41,7 @@ class Tune(program.ProgramTest):
     def tune(self, *options, ranks=0, code=None):
         image = self.image.parent / '..' / self.folder.name / self.image.name
         self.cache = self.folder / 'cache'
-        return run('tune', image, *QUICK, '--output', self.output, *options, ranks=ranks, code=code,
+        return run('tune', image, *QUICK, '--output', self.output, '--verbose', *options, ranks=ranks, code=code,
                    env={**ALONE, 'PATCHBENCH_CACHE': str(self.cache)})
 
     def test_writes_settings_that_run_and_denoise_take(self):
@@ -126,7 +126,7 @@ class Tune(program.ProgramTest):
         self.assertEqual(self.output.read_text(), 'patch: 64\n', 'the earlier file stays')
 
     def test_a_signal_writes_nothing(self):
-        process = self.start(program.command('tune', self.image, *QUICK, '--output', self.output), env=ALONE)
+        process = self.start(program.command('tune', self.image, *QUICK, '--output', self.output, '--verbose'), env=ALONE)
         for line in process.stderr:
             if 'candidates on' in line:
                 break

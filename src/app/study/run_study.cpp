@@ -201,14 +201,27 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
     return plan;
 }
 
+/// What settings do not hold. Ranks that were told otherwise than the root would be passed over without a word.
+std::vector<std::string> option_lines(const StudyRun& study) {
+    const RecordOptions& record = study.record;
+    return {"--out " + (study.out.empty() ? "by default" : study.out),
+            fmt::format("--max-time = {}", study.max_time_s),
+            fmt::format("--resume = {}", record.resume),
+            fmt::format("--force = {}", record.force),
+            fmt::format("--strict = {}", record.strict),
+            fmt::format("--csv-style = {}", name_of(record.csv_style)),
+            fmt::format("--verbose = {}", record.verbose),
+            fmt::format("--json = {}", record.json),
+            fmt::format("--trust-model = {}", study.trusts_model)};
+}
+
 ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
     const comm::Communicator& world = session.world;
     run::require_same_software(world, run::Software::with_torch);
     if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
     config::Config config;
     run::together(world, [&] { config = study.load(); });
-    run::require_same_settings(world, config.study, config.points,
-                               {fmt::format("--trust-model = {}", study.trusts_model)});
+    run::require_same_settings(world, config.study, config.points, option_lines(study));
     settle_networks(points_of(config), study.trusts_model, world);
     session.watch(config.study.watchdog_s);
     const plan::Topology topology = run::gather_topology(world, common_device(config), config.study.device_sharing);
@@ -221,7 +234,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     run::together(world, [&] { check_weights(plan, runner); });
     run::together(world, [&] {
         if (!world.is_root()) return;
-        output.folder = study.folder(config);
+        output.folder = study.out.empty() ? study.default_folder(config) : std::filesystem::path(study.out);
         RecordOptions options = study.record;
         options.inputs.merge(inputs_of(config));
         record = start_record(std::move(options), plan,

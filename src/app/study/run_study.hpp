@@ -36,11 +36,12 @@ struct PlannedRanks {
 
 /// A study that `run` or `bench` measures.
 struct StudyRun {
-    std::function<config::Config()> load;                                // on each rank; throws UsageError
-    std::function<std::filesystem::path(const config::Config&)> folder;  // on the root, when the plan is made
-    RecordOptions record;                                                // its folder is the one that `folder` returns
-    double max_time_s = 0;                                               // 0: no limit
-    bool trusts_model = false;                                           // networks that are code may run
+    std::function<config::Config()> load;  // on each rank; throws UsageError
+    std::string out;                       // the folder of the results; empty: what `default_folder` returns
+    std::function<std::filesystem::path(const config::Config&)> default_folder;  // on the root, when the plan is made
+    RecordOptions record;                                                        // but its folder
+    double max_time_s = 0;                                                       // 0: no limit
+    bool trusts_model = false;                                                   // networks that are code may run
 };
 
 /// Starts MPI, runs the study, prints and writes its results. Returns the exit code of all ranks.

@@ -76,6 +76,7 @@ struct TuneArguments {
     measure::TuningLimits limits;
     double max_time_s = 120;
     bool no_cache = false;
+    bool verbose = false;
 };
 
 /// A path that holds wherever the output lies, without `..`. A link keeps its name. Throws UsageError for one that no
@@ -137,10 +138,11 @@ std::vector<std::string> remarks_of(const TuneResult& result, const measure::Tun
 }
 
 /// Prints what was tried and writes the file. On the root.
-ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const std::string& output) {
+ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const TuneArguments& arguments) {
     const auto best = result.signal.empty() ? measure::find_fastest(result.trials) : std::nullopt;
     print_text(stdout, "{}\nsearched: {:.1f} s\n",
-               report::tuning_table(result.trials, best, result.image, terminal_width(stdout)), result.seconds);
+               report::tuning_table(result.trials, best, result.image, arguments.verbose, terminal_width(stdout)),
+               result.seconds);
     if (!result.foreign.empty()) print_text(stdout, "{}\n", foreign_text(result));
     if (!result.signal.empty()) {
         print_error(result.signal + ": the search was interrupted; nothing is written");
@@ -148,8 +150,8 @@ ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const std::
     }
     if (!best) refuse_all(result, task.limits);
     const measure::TuningTrial& trial = result.trials[*best];
-    write_whole(output, tuned_config(trial.candidate.settings, remarks_of(result, trial)));
-    fmt::print("written:  {}\n", output);
+    write_whole(arguments.output, tuned_config(trial.candidate.settings, remarks_of(result, trial)));
+    fmt::print("written:  {}\n", arguments.output);
     return ExitCode::ok;
 }
 
@@ -171,17 +173,18 @@ ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     run::require_same_software(world, run::Software::with_torch);
     TuneTask task;
     run::together(world, [&] { task = task_of(arguments); });
-    run::require_same_settings(world, {}, {task.settings},
-                               {fmt::format("--network given = {}", arguments.names_network),
-                                fmt::format("--max-psnr-loss {}", task.limits.max_psnr_loss_db),
-                                fmt::format("--max-time {}", task.max_time_s)});
+    run::require_same_settings(
+        world, {}, {task.settings},
+        {"--output " + arguments.output, fmt::format("--network given = {}", arguments.names_network),
+         fmt::format("--max-psnr-loss {}", task.limits.max_psnr_loss_db),
+         fmt::format("--max-time {}", task.max_time_s)});
     if (!arguments.names_network) take_network_of_weights(world, task.settings);
     settle_network(task.settings, world);
     const plan::Topology topology = run::gather_topology(world, task.settings.device, config::SharingRule::error);
     const TuneResult result = search(task, world, topology);
     ExitCode code = ExitCode::ok;
     run::together(world, [&] {
-        if (world.is_root()) code = finish_tune(result, task, arguments.output);
+        if (world.is_root()) code = finish_tune(result, task, arguments);
     });
     return run::from_root(world, code);
 }
@@ -201,6 +204,7 @@ void add_tune_options(CLI::App& command, TuneArguments& a) {
                        "loss of PSNR against the whole crop in fp32 that is allowed (default: 0.05)");
     add_number<double>(command, "--max-time", a.max_time_s, {1, config::kMaxSeconds}, "s",
                        "time after which the search ends with what it has found (default: 120)");
+    command.add_flag("--verbose", a.verbose, "print the candidates that were not measured, too, with the reasons");
     command.add_flag("--no-cache", a.no_cache,
                      "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
 }

@@ -98,9 +98,10 @@ inline constexpr const char* kStar = "\u2605";
 
 /// Writes what a search for the fastest way to denoise an image tried, and why each candidate is out: the chosen one,
 /// then those that came furthest, the fastest first. The peak of the whole image is predicted, that of the crop
-/// measured. `image`: of the whole image.
+/// measured. `image`: of the whole image. Where something was measured, a line counts the candidates that were not,
+/// unless `verbose` asks for their rows.
 [[nodiscard]] std::string tuning_table(const measure::TuningTrials& trials, std::optional<size_t> chosen, Extent image,
-                                       size_t width = kAnyWidth);
+                                       bool verbose, size_t width = kAnyWidth);
 
 // The parts of the table of points, for the terminal and for Markdown.
 

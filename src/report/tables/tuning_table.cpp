@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "config/text.hpp"
 #include "report/tables/tables.hpp"
 #include "report/tables/text.hpp"
@@ -54,7 +55,7 @@ std::vector<std::string> trial_row(const measure::TuningTrial& trial, Extent ima
 
 }  // namespace
 
-std::string tuning_table(const measure::TuningTrials& trials, std::optional<size_t> chosen, Extent image,
+std::string tuning_table(const measure::TuningTrials& trials, std::optional<size_t> chosen, Extent image, bool verbose,
                          size_t width) {
     TextTable table;
     table.add_column("engine", TextTable::Align::left);
@@ -68,11 +69,17 @@ std::string tuning_table(const measure::TuningTrials& trials, std::optional<size
         return std::tuple(i != chosen, !trials[i].is_in(), -trials[i].edge, trials[i].job_s.value_or(kUnknown));
     };
     std::ranges::stable_sort(order, {}, rank);
+    const auto is_unmeasured = [&](size_t i) { return trials[i].edge == 0; };
+    const auto num_unmeasured = std::ranges::count_if(order, is_unmeasured);
+    const bool folds = !verbose && num_unmeasured > 0 && num_unmeasured < std::ssize(order);
+    if (folds) std::erase_if(order, is_unmeasured);
     int64_t last_edge = 0;
     for (const auto& trial : trials) last_edge = std::max(last_edge, trial.edge);
     for (const size_t i : order)
         table.add_row(trial_row(trials[i], image, outcome_of(trials[i], i == chosen, last_edge)));
-    return table.text(width);
+    std::string text = table.text(width);
+    if (folds) text += fmt::format("\nnot measured: {} (--verbose lists them)\n", counted(num_unmeasured, "candidate"));
+    return text;
 }
 
 }  // namespace pb::report
