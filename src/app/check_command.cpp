@@ -70,6 +70,7 @@ ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const auto facts = doctor::gather_launch_facts(world, topology, device != config::DeviceChoice::cpu);
     if (world.is_root()) say(doctor::launch_text(facts, comm::mpi_is_cuda_aware(), terminal_width(stdout)));
     doctor::Findings all = doctor::launch_findings(facts);
+    append(all, doctor::find_other_work(world, topology));
     const auto links = doctor::measure_links(world, topology);
     append(all, doctor::find_link_findings(topology, links));
     if (world.is_root()) say(doctor::links_text(topology, links));

@@ -17,6 +17,9 @@ namespace pb::doctor {
 /// Collective. Measures the links of links_to_measure one after the other. Returns the same on all ranks.
 [[nodiscard]] std::vector<LinkSpeed> measure_links(const comm::Communicator& world, const plan::Topology& topology);
 
+/// Collective. What other programs do on each node while the ranks sleep for half a second. On rank 0.
+[[nodiscard]] Findings find_other_work(const comm::Communicator& world, const plan::Topology& topology);
+
 /// How figures were gathered in the trial, and its findings.
 struct ReductionTrial {
     std::string how;  // "NCCL and MPI, the same numbers"

@@ -2,6 +2,8 @@
 import csv
 import os
 import re
+import sys
+from pathlib import Path
 
 import program
 from program import run
@@ -348,6 +350,18 @@ class Information(program.ProgramTest):
     def test_limits_of_the_process_are_found_by_check(self):
         result = run('check', '--device', 'cpu', before=['bash', '-c', 'ulimit -f 20480; exec "$0" "$@"'])
         self.assertIn('sizes of files are limited to 20480 KiB (ulimit -f)', result.stdout)
+
+    def test_work_of_others_is_found_by_check(self):
+        said = r'advice: \S+: .*other processes used \d+\.\d cores'
+        busy = self.start([sys.executable, '-c', 'while True: pass'])
+        for ranks in (0, 2):
+            self.assertRegex(run('check', '--device', 'cpu', ranks=ranks, code=0).stdout, said)
+        self.assertIsNone(busy.poll())
+        kernel = self.folder / 'proc'  # whose counters stand still: nothing ran but the ranks
+        kernel.mkdir()
+        (kernel / 'stat').write_text(Path('/proc/stat').read_text())
+        quiet = run('check', '--device', 'cpu', env={**os.environ, 'PATCHBENCH_PROC': str(kernel)}, code=0)
+        self.assertNotRegex(quiet.stdout, 'other processes')
 
     def test_a_device_that_computes_nonsense_is_found_by_check(self):
         result = run('check', '--device', 'cpu', ranks=2, env={**os.environ, 'PATCHBENCH_FAULT': 'weights:change:1'}, code=3)
