@@ -218,6 +218,10 @@ image: {height: 64, width: 64}
         text = run('plan', study, '--from', 'one', '--from', 'two', cwd=self.folder).stdout
         self.assertRegex(text, r'(?m)^Time: .* of 2 points of one/results\.jsonl and 1 more: .* ran on 1 to 2 rank')
         self.assertNotIn(' ran on ', run('plan', study, '--from', 'one', cwd=self.folder).stdout)
+        doubt = r'1 point has a network, precision, engine, device or number of ranks of which none was measured'
+        self.assertNotRegex(run('plan', study, '--from', 'one', cwd=self.folder).stdout, doubt)
+        unlike = run('plan', study, '--from', 'one', '--set', 'dtype=bf16', '--set', 'engine=torch', cwd=self.folder).stdout
+        self.assertRegex(unlike, doubt)
 
     def test_plan_estimates_the_time_from_earlier_results(self):
         settings = 'device: cpu\nweights: seed:1\nbounds: off\npatch: 32\nhalo: 8\nimage: {height: 64, width: 64}\n'

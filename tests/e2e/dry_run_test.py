@@ -1,4 +1,5 @@
 """patchbench denoise --dry-run: what it says is what a run does, and nothing is written."""
+import os
 import re
 
 import program
@@ -101,6 +102,10 @@ class DryRun(program.ProgramTest):
             arguments = (self.images / name, self.folder / output, *FAST, *whole)
             self.dry_run(*arguments, code=code)
             run('denoise', *arguments, code=code)
+        nowhere = {**os.environ, 'PATCHBENCH_ENGINES': '/nowhere'}
+        for more in (('--dry-run',), ()):
+            absent = run('denoise', self.images, self.folder / 'new', '--engine', 'onnxruntime', *more, env=nowhere)
+            self.assert_refused(absent, 1, 'onnxruntime', 'launch/engines.sh --only onnxruntime')
         damaged = self.folder / 'damaged'
         damaged.mkdir()
         for name in ('x.png', 'y.png'):

@@ -2,7 +2,6 @@
 
 #include "app/denoise/images.hpp"
 #include "base/text.hpp"
-#include "engine/network_file.hpp"
 #include "image/stack_file.hpp"
 #include "plan/prediction.hpp"
 #include "run/agreement.hpp"
@@ -63,14 +62,12 @@ std::string PlannedNeeds::text() const {
     return text;
 }
 
-/// With --dry-run: throws where engine or weights of the pass are not there, or the output cannot be what was asked
+/// With --dry-run: throws where weights of the pass are not there, or the output cannot be what was asked
 /// for. Collective.
 void Denoise::require_parts(const Image& image, const Pass& pass, bool is_joined) {
     run::PointFiles files{.image = image.job.output};
     if (is_joined) files.take = [](const PixelView& /*denoised*/) {};
     run::together(group_.ranks, [&] {
-        const EngineKind engine = pass.point.settings.engine;
-        if (!engine::is_installed(engine)) (void)engine::versions_of(engine);  // throws
         runner_.read_weights(pass.point);
         if (settings_.output != config::OutputKind::file || !group_.ranks.is_root()) return;
         if (const std::string why = run::file_obstacle(pass.point, *pass.source, files); !why.empty())

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "config/text.hpp"
+#include "engine/network_file.hpp"
 #include "plan/plan.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/image_source.hpp"
@@ -41,11 +42,14 @@ void require_possible(const DenoiseArguments& arguments, const plan::Topology& t
     settings.image = {};
     settings.memory_limit_mib = 0;  // what fits depends on the image and on the weights
     if (settings.network.card) settings.image.channels = settings.network.card->channels;
+    EngineKind engine{};
     try {
-        (void)plan::make_plan({study_settings(arguments), {settings}, ""}, topology, {});
+        engine =
+            plan::make_plan({study_settings(arguments), {settings}, ""}, topology, {}).points.front().settings.engine;
     } catch (const plan::PointError& error) {
         throw UsageError(error.reason());
     }
+    if (!engine::is_installed(engine)) (void)engine::versions_of(engine);  // throws
 }
 
 Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseProgress& progress, ImageReport report)

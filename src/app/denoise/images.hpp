@@ -32,8 +32,8 @@ struct Group {
     std::shared_ptr<SharedBlocks> blocks;
 };
 
-/// Throws UsageError when the options fit no image on this launch, such as too many threads. Plans an image of a usual
-/// size in place of those that are still to be opened.
+/// Throws UsageError when the options fit no image on this launch, such as too many threads, and Error where the engine
+/// is not installed. Plans an image of a usual size in place of those that are still to be opened.
 void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology);
 
 /// A note that need not be said again of the next image.
