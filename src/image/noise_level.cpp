@@ -123,6 +123,21 @@ NoiseEstimate find_noise_of_channels(const PixelView& image, double step) {
     return found;
 }
 
+/// The share of independent noise of equal level in red, green and blue that brightness has.
+const double kShareOfBrightness = std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
+
+/// Whether the noise of red, green and blue is visible and more or less equal, at full or half the resolution.
+bool has_grey_noise(const PixelView& image, const PixelView& brightness) {
+    constexpr double kVisible = 0.03, kLeastRise = 1.25;
+    const auto of_channels = levels_in_flat_regions(image), of_brightness = levels_in_flat_regions(brightness);
+    if (!of_channels || !of_brightness) return false;
+    const auto is_grey = [&](size_t scale) {
+        const double level = (*of_brightness)[scale] / kShareOfBrightness;
+        return level >= kVisible && level >= kLeastRise * (*of_channels)[scale];
+    };
+    return is_grey(0) || is_grey(1);
+}
+
 }  // namespace
 
 double estimate_noise(const PixelView& image, double step) {
@@ -140,12 +155,12 @@ double estimate_noise(const PixelView& image, double step) {
 }
 
 NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours) {
-    if (!lossy_colours || image.channels != 3) return find_noise_of_channels(image, step);
-    NoiseEstimate found = find_noise_of_channels(brightness_of(image).view(), 0);
-    const double share = std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
-    found.sigma /= share;
-    found.finest /= share;
-    return found;
+    if (image.channels != 3) return find_noise_of_channels(image, step);
+    const Image brightness = brightness_of(image);
+    const bool is_grey = !lossy_colours && has_grey_noise(image, brightness.view());
+    if (!lossy_colours && !is_grey) return find_noise_of_channels(image, step);
+    const NoiseEstimate found = find_noise_of_channels(brightness.view(), is_grey ? step : 0);
+    return {found.sigma / kShareOfBrightness, found.finest / kShareOfBrightness, is_grey};
 }
 
 }  // namespace pb::image

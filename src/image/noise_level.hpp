@@ -3,6 +3,7 @@
 
 #include "image/image.hpp"
 
+#include <array>
 #include <optional>
 
 namespace pb::image {
@@ -19,24 +20,32 @@ inline constexpr double kMadToSigma = 0.6745;  // third quartile of the standard
 /// estimate is up to 0.01.
 [[nodiscard]] double estimate_noise(const PixelView& image, double step = 0);
 
+/// At full, half and a quarter of the resolution, in units of white noise, which has the same at all.
+using NoiseLevels = std::array<double, 3>;
+
+/// The noise in flat regions: a fifth of the regions of 32 x 32 pixels have less detail. Median over channels. Nothing
+/// where fewer than 9 regions tell. The image is f32.
+[[nodiscard]] std::optional<NoiseLevels> levels_in_flat_regions(const PixelView& image);
+
 /// The level of noise that is smooth from pixel to pixel, so that the finest detail has a part of it only: of cameras,
 /// which fill in two of three colours, of enlarged images, and after strong JPEG compression. Nothing where the noise
-/// is not so. It is found in flat regions: a fifth of the regions of 32 x 32 pixels have less detail. There the detail
-/// at half the resolution is that of noise when it is more than 2.3 times that of the finest, and less than 1/1.9 of
-/// that at a quarter of the resolution; white noise has the same at all, structures grow from each to the next.
-/// Levels up to `least` are none: that of the step of the samples looks alike. The image is f32 of at least 9 regions.
+/// is not so. In flat regions the detail at half the resolution is that of noise when it is more than 2.3 times that of
+/// the finest, and less than 1/1.9 of that at a quarter of the resolution; structures grow from each to the next.
+/// Levels up to `least` are none: that of the step of the samples looks alike. The image is f32.
 [[nodiscard]] std::optional<double> estimate_smooth_noise(const PixelView& image, double least = kStepOf8Bits);
 
 struct NoiseEstimate {
-    double sigma = 0;   // in [0,1] units
-    double finest = 0;  // that of the finest detail; less where the noise is smooth
+    double sigma = 0;      // in [0,1] units
+    double finest = 0;     // that of the finest detail; less where the noise is smooth
+    bool is_grey = false;  // more or less equal in red, green and blue
 };
 
 /// Both of these: the level for a network. `lossy_colours`: red, green and blue are from a format which has lost part
 /// of the colours (ImageFile::has_lossy_colours). Then the level is that of brightness (0.299 R + 0.587 G + 0.114 B,
 /// ITU-R BT.601), which has all of the resolution, over 0.669, the share in it of independent noise of equal level;
-/// noise that is equal in the three counts half as much again, which suits networks for colours. Throws as
-/// estimate_noise.
+/// noise that is equal in the three counts half as much again, which suits networks for colours: they take noise for
+/// independent. So it is where brightness in flat regions has at least 1.25 times the noise of red, green and blue, and
+/// 0.03 at least: noise of grey images in three channels, of film, of what was a JPEG. Throws as estimate_noise.
 [[nodiscard]] NoiseEstimate find_noise(const PixelView& image, double step = 0, bool lossy_colours = false);
 
 }  // namespace pb::image

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace pb::image {
 
 namespace {
 
-constexpr size_t kScales = 3;        // full, half and a quarter of the resolution
+constexpr size_t kScales = std::tuple_size_v<NoiseLevels>;
 constexpr int64_t kFlatRegion = 32;  // edge in pixels
 
 /// One channel, by rows without gaps.
@@ -65,12 +66,10 @@ bool is_clipped(const Plane& plane, int64_t top, int64_t left) {
     return 20 * clipped > kFlatRegion * kFlatRegion;
 }
 
-using Levels = std::array<double, kScales>;
-
-/// The noise of a channel at each scale, in units of white noise. Nothing where too few regions tell.
-std::optional<Levels> levels_in_flat_regions(Plane plane) {
+/// Of one channel.
+std::optional<NoiseLevels> levels_in_flat_regions(Plane plane) {
     // White noise of level 1: a fifth of the regions has less than this, with 256, 64 and 16 details a region.
-    constexpr Levels kOfWhiteNoise{0.9405, 0.8826, 0.7912};
+    constexpr NoiseLevels kOfWhiteNoise{0.9405, 0.8826, 0.7912};
     constexpr size_t kFewest = 9;
     std::array<Plane, kScales> scales;
     scales[0] = std::move(plane);
@@ -79,7 +78,7 @@ std::optional<Levels> levels_in_flat_regions(Plane plane) {
     for (int64_t y = 0; y + kFlatRegion <= scales[0].height; y += kFlatRegion)
         for (int64_t x = 0; x + kFlatRegion <= scales[0].width; x += kFlatRegion) {
             if (is_clipped(scales[0], y, x)) continue;
-            Levels levels{};
+            NoiseLevels levels{};
             for (size_t i = 0; i < kScales; ++i) {
                 const int64_t size = int64_t{1} << i;
                 levels[i] = static_cast<double>(size) * detail_in(scales[i], y / size, x / size, kFlatRegion / size);
@@ -88,7 +87,7 @@ std::optional<Levels> levels_in_flat_regions(Plane plane) {
             for (size_t i = 0; i < kScales; ++i) found[i].push_back(levels[i]);
         }
     if (found[0].size() < kFewest) return std::nullopt;
-    Levels levels{};
+    NoiseLevels levels{};
     for (size_t i = 0; i < kScales; ++i) {
         const auto fifth = found[i].begin() + static_cast<std::ptrdiff_t>(found[i].size() / 5);
         std::ranges::nth_element(found[i], fifth);
@@ -99,14 +98,20 @@ std::optional<Levels> levels_in_flat_regions(Plane plane) {
 
 }  // namespace
 
-std::optional<double> estimate_smooth_noise(const PixelView& image, double least) {
-    constexpr double kLeastRise = 2.3, kMostRise = 1.9;  // to half, and from half to a quarter of the resolution
+std::optional<NoiseLevels> levels_in_flat_regions(const PixelView& image) {
     std::array<std::vector<double>, kScales> of_channels;
     for (int64_t channel = 0; channel < image.channels; ++channel)
         if (const auto levels = levels_in_flat_regions(plane_of(image, channel)))
             for (size_t i = 0; i < kScales; ++i) of_channels[i].push_back((*levels)[i]);
     if (of_channels[0].empty()) return std::nullopt;
-    const double finest = median(of_channels[0]), half = median(of_channels[1]), quarter = median(of_channels[2]);
+    return NoiseLevels{median(of_channels[0]), median(of_channels[1]), median(of_channels[2])};
+}
+
+std::optional<double> estimate_smooth_noise(const PixelView& image, double least) {
+    constexpr double kLeastRise = 2.3, kMostRise = 1.9;  // to half, and from half to a quarter of the resolution
+    const auto levels = levels_in_flat_regions(image);
+    if (!levels) return std::nullopt;
+    const auto [finest, half, quarter] = *levels;
     if (half <= std::max(least, kLeastRise * finest) || quarter >= kMostRise * half) return std::nullopt;
     return half;
 }

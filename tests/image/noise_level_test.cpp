@@ -69,6 +69,29 @@ TEST(NoiseLevel, IsFoundInBrightnessWhereColoursLostDetail) {
     EXPECT_EQ(find_noise(noisy_scene(0.1, 6, 1).view(), 0, true).sigma, estimate_noise(noisy_scene(0.1, 6, 1).view()));
 }
 
+/// The noise of one channel in three, with a share of noise that each has for itself.
+Image with_noise_of_colours(double equal, double own) {
+    Image grey = noisy_scene(equal, 9, 1), image({500, 600}, 3, DType::f32);
+    for (int64_t i = 0; i < image.num_samples(); ++i) image.as<float>()[i] = grey.as<const float>()[i / 3];
+    if (own > 0) add_noise(own, 11, 0, 0, image.view());
+    return image;
+}
+
+TEST(NoiseLevel, ThatIsEqualInAllColoursCountsHalfAsMuchAgain) {
+    for (const double sigma : {0.03, 0.1, 0.2}) {
+        const NoiseEstimate found = find_noise(with_noise_of_colours(sigma, 0).view());
+        EXPECT_TRUE(found.is_grey);
+        EXPECT_NEAR(found.sigma, 1.495 * sigma, 0.1 * sigma);
+        EXPECT_EQ(found.finest, found.sigma);
+    }
+    EXPECT_FALSE(find_noise(with_noise_of_colours(0.01, 0).view()).is_grey) << "texture is equal, too";
+    EXPECT_FALSE(find_noise(with_noise_of_colours(0.05, 0.1).view()).is_grey) << "most of it is independent";
+    EXPECT_FALSE(find_noise(noisy_scene(0.1, 9, 3).view()).is_grey);
+    EXPECT_FALSE(find_noise(noisy_scene(0.1, 9, 1).view()).is_grey);
+    EXPECT_FALSE(find_noise(with_noise_of_colours(0.1, 0).view(), 0, true).is_grey)
+        << "in such files it always counts so";
+}
+
 /// Twice as large, with the means of neighbours between them. White noise keeps a quarter of its level in the finest
 /// detail, and 0.87 of it at half the resolution.
 Image enlarged(const Image& image) {
@@ -95,6 +118,16 @@ TEST(NoiseLevel, ThatIsSmoothIsFoundAtHalfTheResolution) {
         EXPECT_NEAR(found.sigma, 0.87 * sigma, 0.09 * sigma);
         EXPECT_EQ(found.sigma, estimate_smooth_noise(large.view()));
     }
+}
+
+TEST(NoiseLevel, ThatIsSmoothAndEqualInAllColoursIsFoundInBrightness) {
+    const Image large = enlarged(noisy_scene(0.2, 7, 1));
+    Image image(large.extent(), 3, DType::f32);
+    for (int64_t i = 0; i < image.num_samples(); ++i) image.as<float>()[i] = large.as<const float>()[i / 3];
+    const NoiseEstimate found = find_noise(image.view());
+    EXPECT_TRUE(found.is_grey);
+    EXPECT_NEAR(found.sigma, 1.495 * 0.87 * 0.2, 0.03);
+    EXPECT_LT(found.finest, found.sigma / 2);
 }
 
 TEST(NoiseLevel, OfWhiteNoiseAndOfStructuresIsThatOfTheFinestDetail) {

@@ -75,6 +75,16 @@ class Readers(program.ProgramTest):
             said = program.run('denoise', self.folder / name, self.folder / 'out.tif', '--dry-run', code=0).stdout
             self.assertAlmostEqual(float(re.search(r'sigma (\S+),', said)[1]), 0.08, delta=0.006, msg=name)
 
+    def test_noise_that_is_equal_in_all_colours_is_named(self):
+        y, x = numpy.mgrid[:300, :400]
+        clean = 0.5 + 0.25 * numpy.sin(x / 40)[..., None] * numpy.cos(y / 30)[..., None] * numpy.array((1, 0.8, 0.6))
+        noise = numpy.random.default_rng(2).normal(0, 0.06, clean.shape)
+        for name, added, is_grey in (('grey.png', noise[..., :1], True), ('colour.png', noise, False)):
+            cv2.imwrite(str(self.folder / name), numpy.uint8(numpy.round(255 * (clean + added).clip(0, 1))))
+            said = program.run('denoise', self.folder / name, self.folder / 'out.png', '--dry-run', code=0).stdout
+            self.assertAlmostEqual(float(re.search(r'sigma (\S+),', said)[1]), 0.09 if is_grey else 0.06, delta=0.005, msg=name)
+            self.assertEqual('note: the noise is alike in red, green and blue' in said, is_grey, said)
+
     def test_webp_and_bmp_go_both_ways(self):
         pixels = (self.photo >> 8).astype(numpy.uint8)
         expected = self.expected(pixels)

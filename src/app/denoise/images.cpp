@@ -216,7 +216,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
         // Where the level has no effect, another note will take the place of this one.
         if (group_.ranks.is_root() && !pass.range.is_beyond() && pass.point.sigma_note.empty())
             pass.point.sigma_note =
-                sigma_ ? level_note(settings.image, source, noise.sigma) : smooth_note(settings.image, noise);
+                sigma_ ? level_note(settings.image, source, noise.sigma) : noise_note(settings.image, noise);
     });
     return pass;
 }

@@ -1,5 +1,6 @@
 #include "app/denoise/noise_level.hpp"
 
+#include "base/text.hpp"
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"
 #include "image/quality.hpp"
@@ -130,13 +131,21 @@ image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::Ima
     return noise;
 }
 
-std::string smooth_note(const config::ImageSettings& image, const image::NoiseEstimate& noise) {
-    if (noise.sigma <= noise.finest) return "";
+std::string noise_note(const config::ImageSettings& image, const image::NoiseEstimate& noise) {
+    const char* const grey = noise.is_grey
+                                 ? "the noise is alike in red, green and blue, which a network for colours does not "
+                                   "expect: sigma is up to half as much again (--sigma sets it)"
+                                 : "";
+    if (noise.sigma <= noise.finest) return grey;
     const auto range = fixed_range(image);
-    return fmt::format(
-        "the noise seems to be smooth from pixel to pixel, as that of a camera or an enlarged image: sigma is that at "
-        "half the resolution ({:.4g} in the finest detail; --sigma if that is right)",
-        noise.finest * (range ? range->width() : 1));
+    std::string notes = grey;
+    add_item(notes,
+             fmt::format("the noise seems to be smooth from pixel to pixel, as that of a camera or an enlarged image: "
+                         "sigma is that at "
+                         "half the resolution ({:.4g} in the finest detail; --sigma if that is right)",
+                         noise.finest * (range ? range->width() : 1)),
+             "; note: ");
+    return notes;
 }
 
 std::string level_note(const config::ImageSettings& image, run::ImageSource& source, double sigma) {
