@@ -9,6 +9,8 @@
 #include "run/pixels/image_source.hpp"
 #include "run/weights_source.hpp"
 
+#include "patchbench/network/network_facts.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -122,6 +124,12 @@ std::optional<fs::path> weights_of(const config::PointSettings& point) {
     }
 }
 
+/// Takes the exact halo of a network where the default one is larger: what is beyond it is computed for nothing.
+void take_smaller_halo(config::PointSettings& point) {
+    if (!point.network.is_custom() && network::network_facts(point.network.kind).exact_halo < point.halo.pixels)
+        point.halo = {};
+}
+
 /// The study of the options. Throws UsageError that names the option.
 config::Config bench_config(const config::Assignments& given) {
     const config::Place place{std::make_shared<const std::string>("bench"), 0, 0};
@@ -134,6 +142,7 @@ config::Config bench_config(const config::Assignments& given) {
     file.study.top.settings.insert(file.study.top.settings.end(), given.begin(), given.end());
     config::Config config = config::expand_study(file, {});
     read_measured_calls(config);
+    if (!is_given(given, "halo")) std::ranges::for_each(config.points, take_smaller_halo);
     if (!is_given(given, "weights"))
         for (auto& point : config.points)
             if (!point.network.is_custom() && !weights_of(point)) point.weights = kUntrained;
@@ -143,8 +152,9 @@ config::Config bench_config(const config::Assignments& given) {
 /// What a new user did not choose but may want to: "chosen: engine auto, halo 16, ..". Empty when all was given.
 std::string chosen_text(const config::Assignments& given, const config::Config& config) {
     std::vector<std::string> chosen;
-    for (const char* key : {"engine", "halo"})
-        if (!is_given(given, key)) chosen.push_back(fmt::format("{} {}", key, default_of(key)));
+    if (!is_given(given, "engine")) chosen.push_back(fmt::format("engine {}", default_of("engine")));
+    if (!is_given(given, "halo"))
+        chosen.push_back(fmt::format("halo {} (exact where that is less)", default_of("halo")));
     if (!is_given(given, "image.path") && !is_given(given, "image.height") && !is_given(given, "image.width"))
         chosen.push_back(fmt::format("a scene of {} x {}", default_of("image.height"), default_of("image.width")));
     std::set<std::string> networks;

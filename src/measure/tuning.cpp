@@ -88,12 +88,12 @@ void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits) {
         return trial.is_in() && (limit == 0 || trial.candidate.peak_mib > 0);
     };
     for (TuningTrial& trial : trials) {
-        const double pixels = trial.candidate.computed_pixels;
-        const bool is_wasteful = std::ranges::any_of(trials, [&](const TuningTrial& other) {
-            return fits(other) && family_of(other) == family_of(trial) &&
-                   pixels > kMostPixels * other.candidate.computed_pixels;
-        });
-        if (trial.is_in() && is_wasteful) trial.dropped = fmt::format("{:.3g} Mpx of arithmetic", pixels / 1e6);
+        double least = trial.candidate.computed_pixels;
+        for (const TuningTrial& other : trials)
+            if (fits(other) && family_of(other) == family_of(trial))
+                least = std::min(least, other.candidate.computed_pixels);
+        const double share = trial.candidate.computed_pixels / least;
+        if (trial.is_in() && share > kMostPixels) trial.dropped = fmt::format("{:.2g} x the arithmetic", share);
     }
 }
 

@@ -108,8 +108,10 @@ std::string short_text(const ContextWay& way) {
 }
 
 std::string halo_note_of(const ContextWay& taken) {
-    return fmt::format("halo = auto: {}, {}, {:.3g} x the arithmetic", way_text(taken),
-                       taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.computed_per_useful);
+    const char* const seams = !taken.is_exact            ? ", with seams below halo_tolerance"
+                              : is_in_bands(taken.point) ? ", exact"
+                                                         : "";  // its text says so
+    return fmt::format("halo = auto: {}{}, {:.3g} x the arithmetic", way_text(taken), seams, taken.computed_per_useful);
 }
 
 /// What the others take, each after "; ".

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "config/text.hpp"
 #include "network/native_layout.hpp"
+#include "plan/context.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/plan.hpp"
 #include "plan/slabs.hpp"
@@ -137,6 +138,14 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
     }
 }
 
+/// Whether the point fits memory_limit_mib in a way without seams; of a halo that is weighed later. Others fit.
+bool fits_without_seams(Point point) {
+    point.most_mib = static_cast<double>(point.settings.memory_limit_mib);
+    if (point.most_mib == 0 || point.halo || !is_weighed(point)) return true;
+    return std::ranges::any_of(context_ways(point, std::nullopt),
+                               [](const ContextWay& way) { return way.is_exact && way.obstacle.empty(); });
+}
+
 }  // namespace
 
 EngineKind fastest_engine(const Point& point) {
@@ -152,7 +161,10 @@ EngineKind fastest_engine(const Point& point) {
     Point native = point;  // its transformed weights are twice to four times as large as those of torch
     native.settings.engine = EngineKind::native;
     settle_winograd(native);
-    return fits_limit(native) ? EngineKind::native : EngineKind::torch;
+    if (!fits_limit(native)) return EngineKind::torch;
+    Point torch = point;
+    torch.settings.engine = EngineKind::torch;
+    return !fits_without_seams(native) && fits_without_seams(torch) ? EngineKind::torch : EngineKind::native;
 }
 
 Layout fastest_layout(const Point& point) {

@@ -251,6 +251,9 @@ plan::NetworkLookup Runner::network_lookup() { return impl_->weights.lookup(); }
 void Runner::read_weights(const plan::Point& point) {
     (void)impl_->weights.find(point.settings, point.source.channels);
 }
+void Runner::settle_weights(plan::Point& point) {
+    settle_sigma(point, *impl_->weights.find(point.settings, point.source.channels));
+}
 
 std::optional<std::string> Runner::find_interruption() const {
     const std::string mine = comm::interruption();

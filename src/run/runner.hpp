@@ -98,6 +98,8 @@ class Runner {
     [[nodiscard]] plan::NetworkLookup network_lookup();
     /// Reads the weights of a point, which are kept for its run. Throws UsageError as find_weights. Not collective.
     void read_weights(const plan::Point& point);
+    /// The same, and says in the point what the weights make of the noise level, as its run does.
+    void settle_weights(plan::Point& point);
 
     /// Returns what interrupted the run on any rank ("rank 0@host: SIGTERM came"). Collective; the same on all ranks.
     [[nodiscard]] std::optional<std::string> find_interruption() const;

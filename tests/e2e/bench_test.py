@@ -67,6 +67,15 @@ class Bench(program.ProgramTest):
             self.assertNotIn('scene of', result.stdout, 'its size was given')
             self.assertTrue((out / 'report.html').exists())
 
+    def test_no_halo_by_default_is_beyond_the_exact_one(self):
+        size = ('--image-height', 64, '--image-width', 48, '--patch', 32, '--stop-min-reps', 1, '--stop-max-reps', 1)
+        for given, halos in (((), ['20', '32']), (('--halo', 24), ['24', '24'])):
+            out = self.folder / f'out{len(given)}'
+            result = run('bench', '--network', 'dncnn,unet', '--bounds', 'off', *size, *given, '--out', out, code=0)
+            labels = [point['label'] for point in program.points(out)]
+            self.assertEqual([re.search(r'-h(\d+)-', label)[1] for label in labels], halos)
+            self.assertEqual('halo 32 (exact where that is less)' in result.stdout, not given)
+
     def test_json_is_the_results_file_and_nothing_else(self):
         out = self.folder / 'out'
         result = run('bench', *SMALL, '--json', '--out', out, ranks=2, code=0)

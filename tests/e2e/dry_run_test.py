@@ -38,6 +38,13 @@ class DryRun(program.ProgramTest):
         arithmetic = re.compile(r'(\w)\.png.* ([\d.]+ TFLOP)')
         self.assertEqual(arithmetic.findall(shared), arithmetic.findall(planned))
 
+    def test_it_says_that_a_network_does_not_know_the_noise_level(self):
+        untrained = (self.images, self.folder / 'out', *FAST, '--weights', 'seed:1', '--allow-untrained')
+        planned = self.dry_run(*untrained)
+        self.assertNotIn('sigma 0.1', planned)
+        self.assertEqual([head(line) for line in planned.splitlines()[:3]],
+                         [head(line) for line in run('denoise', *untrained, code=0).stdout.splitlines()[:3]])
+
     def test_its_figures_are_those_of_a_plan(self):
         planned = self.dry_run(self.images, self.folder / 'out', *FAST)
         figures = []

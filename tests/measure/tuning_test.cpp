@@ -62,7 +62,7 @@ TEST(TuningByArithmetic, DropsWhatNeedsTooMuchMemoryOrPixels) {
                         trial_of(EngineKind::native, 512, 1.5e6), trial_of(EngineKind::torch, 128, 3e6)};
     trials[2].candidate.peak_mib = 300;
     drop_by_arithmetic(trials, {});
-    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 Mpx of arithmetic", "", "", ""))
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("2 x the arithmetic", "", "", ""))
         << "others of the same engine only";
     for (auto& trial : trials) trial.dropped.clear();
     drop_by_arithmetic(trials, {.memory_limit_mib = 200});
@@ -76,7 +76,7 @@ TEST(TuningByArithmetic, KeepsSmallPatchesWhereLargeOnesMayNotFit) {
     drop_by_arithmetic(trials, {.memory_limit_mib = 200});
     EXPECT_THAT(drop_reasons(trials), ElementsAre("", ""));
     drop_by_arithmetic(trials, {});
-    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 Mpx of arithmetic", ""));
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("3 x the arithmetic", ""));
 }
 
 TEST(TuningByArithmetic, SaysWhatNeedsLeastWhereNothingFits) {

@@ -144,7 +144,8 @@ TEST(Context, ASearchDecidesBetweenTiles) {
     EXPECT_FALSE(point.band_rows.has_value());
     EXPECT_THAT(point.halo_note, HasSubstr("tiles with a halo of 3 px, with seams below halo_tolerance"));
     settle_searched_halo(exact, 19);
-    EXPECT_THAT(exact.halo_note, HasSubstr("halo of 20 px, exact")) << "all are equal, and this takes least memory";
+    EXPECT_THAT(exact.halo_note, HasSubstr("tiles with the exact halo of 20 px, "))
+        << "all are equal, and this takes least memory";
 }
 
 TEST(Context, DynamicSharesCarryNoRows) {

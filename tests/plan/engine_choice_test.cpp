@@ -195,6 +195,25 @@ TEST(Plan, FilesOfOtherEnginesAreRefused) {
     EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.pt2"), HasSubstr("torch, pytorch or python:FILE")));
 }
 
+TEST(Plan, AnAutomaticEngineHasAWayWithoutSeamsWhereThereIsOne) {
+    config::PointSettings settings = small_point();
+    settings.engine = config::EngineSetting::automatic();
+    settings.halo = {config::HaloSetting::Kind::automatic, 0};
+    settings.patch = 64;
+    settings.image.height = 300;
+    settings.image.width = 150;
+    for (const auto& [limit_mib, engine] :
+         {std::pair{7, EngineKind::torch}, {9, EngineKind::torch}, {14, EngineKind::native}}) {
+        settings.memory_limit_mib = limit_mib;
+        EXPECT_EQ(point_of(settings).settings.engine, engine)
+            << limit_mib << " MiB: native fits 9, in tiles with little context";
+    }
+    settings.halo = {config::HaloSetting::Kind::pixels, 1};
+    settings.batch = {1, false};
+    settings.memory_limit_mib = 9;
+    EXPECT_EQ(point_of(settings).settings.engine, EngineKind::native);
+}
+
 TEST(Plan, FilesInBf16) {
     config::PointSettings settings = small_point();
     settings.engine = config::EngineSetting::automatic();

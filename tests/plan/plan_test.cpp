@@ -205,6 +205,20 @@ TEST(Plan, TrainedSigmaIsForNetworksThatAreNotToldTheNoiseLevel) {
     EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("trained_sigma"))));
 }
 
+TEST(Plan, ANoisyImageWithoutALevelIsNoted) {
+    config::PointSettings settings = small_point();
+    settings.network = network::kind_of<network::DrunetShape>();
+    const auto said = Contains(HasSubstr("the network is told that there is no noise"));
+    EXPECT_THAT(point_of(settings).notes, testing::Not(said)) << "noise is added";
+    settings.image.noise_sigma = 0;
+    EXPECT_THAT(point_of(settings).notes, said);
+    settings.sigma.level = 0.05;
+    EXPECT_THAT(point_of(settings).notes, testing::Not(said));
+    settings.sigma = {};
+    settings.network = network::kind_of<network::DncnnShape>();
+    EXPECT_THAT(point_of(settings).notes, testing::Not(said)) << "it is not told any level";
+}
+
 TEST(Plan, APointThatMayNotFitIsNotedAndRuns) {
     config::PointSettings settings = small_point();
     settings.memory_limit_mib = 3;  // the weights alone take 2.5

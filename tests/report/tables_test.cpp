@@ -160,6 +160,12 @@ TEST(PointsTable, SaysOnceWhatAllPointsShare) {
     const std::string varying = points_table({one, other});
     EXPECT_EQ(occurrences(varying, "another 10 x 10 x 1"), 1u) << varying;
     EXPECT_THAT(varying, Not(HasSubstr("image: ")));
+    other.status = record::PointStatus::skipped;
+    for (const auto& summaries : {std::vector{one, other}, std::vector{other, one}}) {
+        const std::string text = points_table(summaries);
+        EXPECT_THAT(text, AllOf(HasSubstr("image: " + one.context[0].second), Not(HasSubstr("another 10 x 10 x 1"))))
+            << "what was not begun does not count";
+    }
 }
 
 TEST(PointsTable, SharesRemarksAndLeavesEmptyColumnsOut) {

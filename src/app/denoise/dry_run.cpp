@@ -62,13 +62,13 @@ std::string PlannedNeeds::text() const {
     return text;
 }
 
-/// With --dry-run: throws where weights of the pass are not there, or the output cannot be what was asked
-/// for. Collective.
-void Denoise::require_parts(const Image& image, const Pass& pass, bool is_joined) {
+/// With --dry-run: reads the weights of the pass, and throws where they are not there, or the output cannot be what was
+/// asked for. Collective.
+void Denoise::require_parts(const Image& image, Pass& pass, bool is_joined) {
     run::PointFiles files{.image = image.job.output};
     if (is_joined) files.take = [](const PixelView& /*denoised*/) {};
     run::together(group_.ranks, [&] {
-        runner_.read_weights(pass.point);
+        runner_.settle_weights(pass.point);
         if (settings_.output != config::OutputKind::file || !group_.ranks.is_root()) return;
         if (const std::string why = run::file_obstacle(pass.point, *pass.source, files); !why.empty())
             throw UsageError("output = file: " + why);
@@ -89,7 +89,7 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
             range = find_range(files, bands);
             run::together(group_.ranks, [&] { files.turn_to(0); });
         }
-        const Pass pass = plan_pass(image.job, files, bands, range);
+        Pass pass = plan_pass(image.job, files, bands, range);
         require_parts(image, pass, num_pages > 1 || !groups.empty());
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);

@@ -5,6 +5,7 @@
 #include "config/text.hpp"
 #include "measure/study/recommendation.hpp"
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 
 #include <fmt/format.h>
 
@@ -146,6 +147,11 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
 std::string planned_line(const DenoiseJob& job, const plan::Point& point, const PlannedNeeds& needs,
                          const LineNotes& notes) {
     return head_of(job, point) + "; " + needs.text() + notes_text(point, notes, {});
+}
+
+std::string halo_note(const plan::Point& point) {
+    constexpr double kLittle = 1.2;
+    return plan::is_in_bands(point) && plan::computed_per_useful(point) <= kLittle ? "" : point.halo_note;
 }
 
 std::string seam_note(const record::PointTrace& trace) {

@@ -125,7 +125,7 @@ LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) {
     std::string sigma = sigma_note(point);
     if (!sigma.empty() && !point.uses_sigma && finds_sigma())
         sigma += fmt::format(" (the image's noise is about {:.3g})", point.sigma);
-    return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), point.halo_note)}, fit.is_beyond()};
+    return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), halo_note(point))}, fit.is_beyond()};
 }
 
 /// The range of a stack: an automatic one is that of all pages. Only the root finds it, because the other ranks might

@@ -55,9 +55,10 @@ std::string StackFigures::line(const DenoiseJob& names, int64_t num_pages, const
     summary.pipeline_s = seconds_;
     if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
     const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
-    return denoise_line({pages, names.output}, trace, summary,
-                        {{beyond_.line(), low_.note(), sigma_note, levels_note(), trace.point.halo_note, seams_.line()},
-                         !beyond_.pages.empty()});
+    return denoise_line(
+        {pages, names.output}, trace, summary,
+        {{beyond_.line(), low_.note(), sigma_note, levels_note(), halo_note(trace.point), seams_.line()},
+         !beyond_.pages.empty()});
 }
 
 /// Keeps the range of the first page beside [0, 1], the largest seams, and whether all pages are low.

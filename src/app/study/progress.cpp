@@ -53,7 +53,7 @@ void Progress::log() {
                             times(now_s - point_start_s_)));
 }
 
-void Progress::finish(const record::PointTrace& trace) {
+void Progress::finish(const record::PointTrace& trace, measure::Validity validity) {
     const double now_s = monotonic_seconds();
     const bool measured = !record::is_cut_short(trace.status);
     if (measured)
@@ -61,6 +61,8 @@ void Progress::finish(const record::PointTrace& trace) {
     else
         left_.skip_next();
     std::string reason = trace.reason.empty() ? "" : ", " + without_controls(trace.reason, ' ');
+    if (trace.status == record::PointStatus::ok && validity != measure::Validity::valid)
+        reason += fmt::format(", but {}", name_of(validity));
     if (trace.status == record::PointStatus::interrupted && num_measured_ == 0) reason += "; " + time_of_point();
     num_measured_ += measured ? 1 : 0;
     point_start_s_ = now_s;

@@ -27,7 +27,7 @@ class Progress final : public run::ProgressListener {
 
     void begin(run::Activity activity) override;
     void advance(int64_t done, int64_t all) override;
-    void finish(const record::PointTrace& trace);
+    void finish(const record::PointTrace& trace, measure::Validity validity);
 
   private:
     [[nodiscard]] bool is_worth_a_line(record::PointStatus status);

@@ -212,8 +212,9 @@ void StudyRecord::keep_files_of(const record::PointTrace& trace) {
 }
 
 void StudyRecord::add(const record::PointTrace& trace) {
-    results_->write_point(trace, measure::summarise(trace));
-    progress_->finish(trace);
+    const measure::Summary summary = measure::summarise(trace);
+    results_->write_point(trace, summary);
+    progress_->finish(trace, summary.validity);
 }
 
 void StudyRecord::print(const report::ResultsFile& results, const measure::StudySummary& study,

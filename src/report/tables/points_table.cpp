@@ -104,17 +104,26 @@ std::string context_text(const measure::Summary& summary, size_t i) {
     return i < summary.context.size() ? summary.context[i].second : "";
 }
 
-/// True when the `i`-th entry of the context is the same for all points.
+bool is_begun(const measure::Summary& summary) { return !record::is_cut_short(summary.status); }
+
+/// What the context of the others is compared with: a point that was cut short does not know its weights, for example.
+const measure::Summary& first_begun(const Summaries& summaries) {
+    const auto first = std::ranges::find_if(summaries, is_begun);
+    return first == summaries.end() ? summaries.front() : *first;
+}
+
+/// True when the `i`-th entry of the context is the same for all points that were begun, or for all where none was.
 bool is_shared(const Summaries& summaries, size_t i) {
+    const measure::Summary& first = first_begun(summaries);
     return std::ranges::all_of(summaries, [&](const measure::Summary& summary) {
-        return context_text(summary, i) == context_text(summaries.front(), i);
+        return context_text(summary, i) == context_text(first, i) || (is_begun(first) && !is_begun(summary));
     });
 }
 
 std::string shared_context(const Summaries& summaries) {
     std::vector<std::string> entries;
-    for (size_t i = 0; i < summaries.front().context.size(); ++i) {
-        const auto& [name, text] = summaries.front().context[i];
+    for (size_t i = 0; i < first_begun(summaries).context.size(); ++i) {
+        const auto& [name, text] = first_begun(summaries).context[i];
         if (is_shared(summaries, i)) entries.push_back(fmt::format("{}: {}", name, text));
     }
     return fmt::format("{}", fmt::join(entries, " | "));
@@ -182,7 +191,7 @@ void add_figures(const Summaries& summaries, std::vector<PointsColumn>& columns)
 
 /// A column of the context. Weights mostly differ as the networks do, which the labels name.
 PointsColumn context_column(const Summaries& summaries, size_t entry) {
-    PointsColumn column{.heading = summaries.front().context[entry].first, .align = TextTable::Align::left};
+    PointsColumn column{.heading = first_begun(summaries).context[entry].first, .align = TextTable::Align::left};
     for (const auto& summary : summaries) column.cells.push_back(context_text(summary, entry));
     if (column.heading != "weights") return column;
     column.need = 1;
@@ -204,7 +213,7 @@ std::vector<PointsColumn> columns_of(const Summaries& summaries, const std::vect
         statuses.brief.push_back(status);
     }
     std::vector<PointsColumn> columns{std::move(names)};
-    for (size_t entry = 0; entry < summaries.front().context.size(); ++entry) {
+    for (size_t entry = 0; entry < first_begun(summaries).context.size(); ++entry) {
         if (is_shared(summaries, entry)) continue;
         columns.push_back(context_column(summaries, entry));
     }
