@@ -1,8 +1,8 @@
 #include "patchbench/base/enum_names.hpp"
 
-#include <gtest/gtest.h>
+#include "support/messages.hpp"
 
-#include <string>
+#include <gtest/gtest.h>
 
 namespace pb {
 namespace {
@@ -21,12 +21,7 @@ TEST(Enums, HaveTheNamesThatTheProgramGivesThem) {
 
 TEST(Enums, ParseListsTheNames) {
     EXPECT_EQ(parse_enum<Layout>("contiguous"), Layout::contiguous);
-    try {
-        (void)parse_enum<Layout>("vgg");
-        FAIL();
-    } catch (const UsageError& error) {
-        EXPECT_NE(std::string(error.what()).find("channels_last | contiguous"), std::string::npos);
-    }
+    EXPECT_THAT(usage_error([] { (void)parse_enum<Layout>("vgg"); }), testing::HasSubstr("channels_last | contiguous"));
 }
 
 }  // namespace

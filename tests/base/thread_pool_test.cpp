@@ -1,6 +1,6 @@
 #include "base/thread_pool.hpp"
 
-#include "patchbench/base/error.hpp"
+#include "support/messages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,12 +42,8 @@ class StackSize {
 /// All their stacks have more addresses than there are.
 TEST(ThreadPool, ThatTheSystemDoesNotStartIsAnError) {
     const StackSize huge(size_t{1} << 40);
-    try {
-        const ThreadPool pool(1000);
-        FAIL() << "started " << pool.size();
-    } catch (const Error& error) {
-        EXPECT_THAT(error.what(), testing::MatchesRegex("threads: [0-9]+ of 1000 could be started .*"));
-    }
+    EXPECT_THAT(error_of<Error>([] { ThreadPool(1000); }),
+                testing::MatchesRegex("threads: [0-9]+ of 1000 could be started .*"));
 }
 
 }  // namespace

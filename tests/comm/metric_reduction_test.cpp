@@ -1,6 +1,7 @@
 #include "comm/metric_reduction.hpp"
 
 #include "comm/collective_step.hpp"
+#include "support/messages.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -32,12 +33,7 @@ TEST_F(MetricReductionTest, OnTheCpuMpiCarriesThem) {
 }
 
 TEST_F(MetricReductionTest, NcclWithoutADeviceIsAUsageErrorOnAllRanks) {
-    try {
-        (void)make(ReductionKind::nccl);
-        FAIL() << "NCCL on the CPU";
-    } catch (const UsageError& error) {
-        EXPECT_NE(std::string(error.what()).find("rank"), std::string::npos) << error.what();
-    }
+    EXPECT_THAT(usage_error([&] { (void)make(ReductionKind::nccl); }), testing::HasSubstr("rank"));
 }
 
 TEST_F(MetricReductionTest, RowsComeInRankOrderAndBitForBit) {
@@ -69,13 +65,8 @@ TEST_F(MetricReductionTest, ANanOnOneRankIsAnErrorOnAllRanks) {
 }
 
 TEST_F(MetricReductionTest, TheNumberOfTheFigureThatIsNanIsSaid) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    try {
-        require_no_nan(std::vector<double>{1, 2, 3, nan, 4});
-        FAIL() << "a NaN was let through";
-    } catch (const Error& error) {
-        EXPECT_NE(std::string(error.what()).find("figure 3 "), std::string::npos) << error.what();
-    }
+    const std::vector<double> figures{1, 2, 3, std::numeric_limits<double>::quiet_NaN(), 4};
+    EXPECT_THAT(error_of<Error>([&] { require_no_nan(figures); }), testing::HasSubstr("figure 3 "));
 }
 
 TEST_F(MetricReductionTest, AFailedAllocationOfOneRankIsOutOfMemoryOnAll) {
@@ -110,12 +101,8 @@ TEST_F(MetricReductionTest, RollCallNamesWhoIsMissing) {
     // The last rank stays away for good; those that came would wait for the end of the job, so only rank 0 comes.
     if (world.is_root()) {
         const std::string absent = world.size() == 2 ? "rank 1@" : "ranks 1-" + std::to_string(world.size() - 1) + "@";
-        try {
-            barrier_with_timeout("this step", 0.05);
-            FAIL() << "nobody was missed";
-        } catch (const RanksMissing& error) {
-            EXPECT_EQ(error.what(), "this step: no answer within 0 s from " + absent + host_name());
-        }
+        EXPECT_EQ(error_of<RanksMissing>([&] { barrier_with_timeout("this step", 0.05); }),
+                  "this step: no answer within 0 s from " + absent + host_name());
     }
     world.sleeping_barrier();
 }

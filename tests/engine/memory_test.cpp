@@ -1,6 +1,7 @@
 #include "engine/memory.hpp"
 
-#include "patchbench/base/error.hpp"
+#include "support/messages.hpp"
+
 #include "patchbench/engine/denoiser.hpp"
 
 #include <gmock/gmock.h>
@@ -98,12 +99,8 @@ TEST(Memory, TheCapIsExactAndCanBeLifted) {
     EXPECT_THROW(EngineBuffer(kCpu, 1001), OutOfMemory);
     EXPECT_EQ(allocated(), before);
     set_memory_limit(kCpu, before + static_cast<int64_t>(kMebibyte));
-    try {
-        const EngineBuffer beyond(kCpu, kMebibyte + kMebibyte / 2);
-        ADD_FAILURE() << "it fitted";
-    } catch (const OutOfMemory& error) {
-        EXPECT_THAT(error.what(), testing::HasSubstr("1.50 MiB more do not fit"));
-    }
+    EXPECT_THAT(error_of<OutOfMemory>([] { EngineBuffer(kCpu, kMebibyte + kMebibyte / 2); }),
+                testing::HasSubstr("1.50 MiB more do not fit"));
     set_memory_limit(kCpu, 0);
     const EngineBuffer lifted(kCpu, 1001);
     EXPECT_THROW(set_memory_limit(kCpu, -1), Error);
@@ -111,12 +108,8 @@ TEST(Memory, TheCapIsExactAndCanBeLifted) {
 
 TEST(Memory, MoreThanTheHostHasIsOutOfMemory) {
     const int64_t before = allocated(), peak_before = peak();
-    try {
-        const EngineBuffer impossible(kCpu, size_t{1} << 46);
-        FAIL();
-    } catch (const OutOfMemory& error) {
-        EXPECT_THAT(error.what(), testing::HasSubstr("the host has no 67108864 MiB more"));
-    }
+    EXPECT_THAT(error_of<OutOfMemory>([] { EngineBuffer(kCpu, size_t{1} << 46); }),
+                testing::HasSubstr("the host has no 67108864 MiB more"));
     EXPECT_EQ(allocated(), before);
     EXPECT_EQ(peak(), peak_before) << "of what there was";
 }

@@ -4,6 +4,7 @@
 #include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
 #include "support/instruction_sets.hpp"
+#include "support/messages.hpp"
 #include "support/standard_weights.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -219,12 +220,8 @@ TEST(NativeEngine, RefusesBf16WhereTheProcessorCannotMultiplyIt) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, kSeed);
     const OnTarget on(HWY_STATIC_TARGET);
     EXPECT_FALSE(native_multiplies_bf16());
-    try {
-        (void)make_denoiser(weights, kBf16);
-        ADD_FAILURE() << "it computes in bf16";
-    } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("dtype = bf16"), HasSubstr("AVX512-BF16")));
-    }
+    EXPECT_THAT(usage_error([&] { (void)make_denoiser(weights, kBf16); }),
+                testing::AllOf(HasSubstr("dtype = bf16"), HasSubstr("AVX512-BF16")));
 }
 
 TEST(NativeEngine, TakesExtentsThatAreNoMultipleOfATile) {
@@ -395,12 +392,9 @@ TEST(NativeEngine, RunsOutOfMemoryUnderACapAndRecovers) {
     const auto denoiser = make_denoiser(weights, kNative);
     const auto expected = denoise(*denoiser, weights, kNative, windows(shape), shape);
     set_memory_limit({}, allocator_counters({}).allocated_bytes + (1 << 20));
-    try {
-        (void)denoise(*denoiser, weights, kNative, windows(shape), shape);
-        ADD_FAILURE() << "two maps of 64 x 64 x 32 need 1 MiB, and the scratch memory more";
-    } catch (const OutOfMemory& error) {
-        EXPECT_THAT(error.what(), HasSubstr("under the cap of"));
-    }
+    EXPECT_THAT(error_of<OutOfMemory>([&] { (void)denoise(*denoiser, weights, kNative, windows(shape), shape); }),
+                HasSubstr("under the cap of"))
+        << "two maps of 64 x 64 x 32 need 1 MiB, and the scratch memory more";
     set_memory_limit({}, 0);
     EXPECT_TRUE(denoise(*denoiser, weights, kNative, windows(shape), shape) == expected);
 }
@@ -474,14 +468,9 @@ TEST(NativeEngine, CountsItsPartOfSharedWeights) {
 
 TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {
     const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
-    const auto refusal = [&](EngineOptions options) -> std::string {
+    const auto refusal = [&](EngineOptions options) {
         options.engine = EngineKind::native;
-        try {
-            (void)make_denoiser(weights, options);
-        } catch (const UsageError& error) {
-            return error.what();
-        }
-        return "none";
+        return usage_error([&] { (void)make_denoiser(weights, options); });
     };
     EXPECT_THAT(refusal({.device = {DeviceKind::cuda, 0}}), HasSubstr("choose device: cpu"));
     for (const Precision precision : {Precision::fp16, Precision::tf32})

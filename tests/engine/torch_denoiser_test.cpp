@@ -2,6 +2,7 @@
 #include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
 #include "support/memory_peaks.hpp"
+#include "support/messages.hpp"
 #include "support/networks.hpp"
 #include "support/standard_weights.hpp"
 
@@ -23,6 +24,7 @@ using test::input_shape;
 using test::output_shape;
 using test::random_values;
 using test::relative_difference;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -212,13 +214,9 @@ TEST_P(TorchEngine, RunsOutOfMemoryUnderACapAndRecovers) {
     const int64_t held = allocator_counters(options_.device).allocated_bytes;
     for (const int64_t room : {1, 1 << 20, 3 << 20}) {
         set_memory_limit(options_.device, held + room);
-        try {
-            (void)denoise(*denoiser, weights_, options_, windows(shape), shape);
-            ADD_FAILURE() << "no error with " << room << " bytes to spare";
-        } catch (const OutOfMemory& error) {
-            EXPECT_THAT(error.what(), HasSubstr("under the cap of"));
-            EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
-        }
+        EXPECT_THAT(error_of<OutOfMemory>([&] { (void)denoise(*denoiser, weights_, options_, windows(shape), shape); }),
+                    AllOf(HasSubstr("under the cap of"), Not(HasSubstr("\n"))))
+            << room << " bytes to spare";
         EXPECT_EQ(allocator_counters(options_.device).allocated_bytes, held);
     }
     set_memory_limit(options_.device, 0);
@@ -263,12 +261,10 @@ TEST_P(TorchEngine, RefusesViewsThatDoNotFit) {
 
 TEST(TorchEngineOptions, PrecisionsThatTheCpuLacksAreRefusedWithTheWayOut) {
     const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
-    for (const Precision precision : {Precision::fp16, Precision::tf32}) try {
-            (void)make_denoiser(weights, {.precision = precision});
-            ADD_FAILURE() << name_of(precision);
-        } catch (const UsageError& error) {
-            EXPECT_THAT(error.what(), HasSubstr("choose fp32 or bf16"));
-        }
+    for (const Precision precision : {Precision::fp16, Precision::tf32})
+        EXPECT_THAT(usage_error([&] { (void)make_denoiser(weights, {.precision = precision}); }),
+                    HasSubstr("choose fp32 or bf16"))
+            << name_of(precision);
 }
 
 TEST(TorchEngineOptions, NoThreadsAreRefused) {
@@ -310,12 +306,7 @@ TEST(TorchEngineOptions, CudaWithoutADeviceIsAUsageError) {
 TEST(TorchEngineOptions, MissingWeightsAreNamed) {
     Weights weights = make_seeded_weights(network::kind_of<network::DrunetShape>(), 1, kSeed);
     weights.convolutions.erase("m_up2.3.res.2");
-    try {
-        (void)make_denoiser(weights, {});
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_THAT(error.what(), HasSubstr("m_up2.3.res.2"));
-    }
+    EXPECT_THAT(error_of<Error>([&] { (void)make_denoiser(weights, {}); }), HasSubstr("m_up2.3.res.2"));
 }
 
 TEST(EngineVersions, LoadedLibrariesAreThoseCompiledAgainst) {

@@ -218,12 +218,7 @@ TEST(SaveImage, FloatsAreNotClipped) {
 }
 
 std::string refusal(const ImageInfo& info, const std::filesystem::path& path) {
-    try {
-        check_can_save(info, path);
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    return "(no UsageError)";
+    return usage_error([&] { check_can_save(info, path); });
 }
 
 TEST(SaveImage, WideTypesAndBandsSurviveWhereAFormatHoldsThem) {
@@ -291,13 +286,10 @@ TEST(SaveImage, AFullDiskIsAnErrorAndLeavesNothing) {
     const Image image = test::make_pattern({200, 200}, 3, DType::u8);
     for (const std::string name : {"a.png", "a.jpg", "a.tif", "a.npy"}) {
         const test::FileSizeLimit limit(1000);
-        try {
-            save_image({image.view(), {}, nullptr}, folder / name);
-            ADD_FAILURE() << name;
-        } catch (const Error& error) {
-            EXPECT_THAT(error.what(), HasSubstr(name));
-            EXPECT_THAT(error.what(), HasSubstr("File too large"));
-        }
+        EXPECT_THAT(error_of<Error>([&] {
+                        save_image({image.view(), {}, nullptr}, folder / name);
+                    }),
+                    AllOf(HasSubstr(name), HasSubstr("File too large")));
     }
     EXPECT_TRUE(folder.names().empty());
 }

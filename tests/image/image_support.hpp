@@ -2,9 +2,8 @@
 #pragma once
 
 #include "support/load_image.hpp"
+#include "support/messages.hpp"
 #include "support/temporary_folder.hpp"
-
-#include "patchbench/base/error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -81,12 +80,7 @@ inline void write_bytes(const std::filesystem::path& path, const std::vector<cha
 
 /// The message of the UsageError that opening or loading `path` throws.
 inline std::string refusal_of(const std::filesystem::path& path) {
-    try {
-        (void)image::load_image(path);
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    return "(no UsageError)";
+    return usage_error([&] { (void)image::load_image(path); });
 }
 
 inline std::vector<std::byte> bytes_of(const std::string& text) {

@@ -131,12 +131,7 @@ TEST(PlacedImage, AFullDiskWhileItIsCompressedIsAnError) {
         PlacedImage placed(info_of(image), nullptr, folder / "a.tif", Compression::deflate);
         PixelWriter(placed.temporary_name(), info_of(image), folder / "a.tif").write(0, 0, image.view());
         const test::FileSizeLimit full(bytes);
-        try {
-            placed.commit();
-            ADD_FAILURE() << bytes;
-        } catch (const Error& error) {
-            EXPECT_THAT(error.what(), HasSubstr("File too large")) << bytes;
-        }
+        EXPECT_THAT(error_of<Error>([&] { placed.commit(); }), HasSubstr("File too large")) << bytes;
     }
     EXPECT_EQ(folder.names(), std::vector<std::string>{"whole.tif"});
 }

@@ -39,12 +39,10 @@ TEST(Raw, AlphaIsToldApart) {
 TEST(Raw, AnotherLengthIsRefused) {
     const TemporaryFolder folder;
     test::write_bytes(folder / "a.raw", std::vector<char>(100));
-    try {
-        (void)open_raw_image(folder / "a.raw", {{10, 11}, 1, DType::u8});
-        FAIL() << "nothing was thrown";
-    } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), AllOf(HasSubstr("110 samples"), HasSubstr("100 bytes")));
-    }
+    EXPECT_THAT(usage_error([&] {
+                    (void)open_raw_image(folder / "a.raw", {{10, 11}, 1, DType::u8});
+                }),
+                AllOf(HasSubstr("110 samples"), HasSubstr("100 bytes")));
     test::write_bytes(folder / "c.raw", std::vector<char>(101));
     EXPECT_THROW((void)open_raw_image(folder / "c.raw", {{5, 10}, 1, DType::u16}), UsageError) << "half a sample more";
     const int64_t edge = int64_t{1} << 30;  // 2^64 bytes

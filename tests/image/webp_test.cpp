@@ -221,14 +221,9 @@ TEST(Webp, AHeaderWithoutPixelsIsRefusedBeforeAllocating) {
         std::vector<char> changed(file.begin(), file.end());
         std::ranges::copy(in_four_bytes(file.size() - 8), changed.begin() + 4);
         test::write_bytes(folder / "a.webp", changed);
-        try {
-            (void)open_image(folder / "a.webp");
-        } catch (const UsageError& error) {
-            return std::string(error.what());
-        }
-        return std::string("(none)");
+        return usage_error([&] { (void)open_image(folder / "a.webp"); });
     };
-    EXPECT_EQ(refusal(whole), "(none)");
+    EXPECT_EQ(refusal(whole), kNotThrown);
     EXPECT_THAT(refusal(whole.substr(0, pixels)), HasSubstr("no pixels"));
     EXPECT_THAT(refusal(whole.substr(0, pixels) + "VP4L" + whole.substr(pixels + 4)), HasSubstr("no pixels"));
     for (const size_t length : {0, 1, 4}) {
@@ -286,12 +281,7 @@ TEST(Webp, TheLongestSideIsWritten) {
     save_image({image.view(), {}, nullptr}, folder / "a.webp");
     EXPECT_TRUE(same_bytes(load_image(folder / "a.webp"), image));
     const Image longer = make_pattern({16384, 1}, 3, DType::u8);
-    try {
-        save_image({longer.view(), {}, nullptr}, folder / "b.webp");
-        ADD_FAILURE() << "16384 rows were written";
-    } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("16383"));
-    }
+    EXPECT_THAT(usage_error([&] { save_image({longer.view(), {}, nullptr}, folder / "b.webp"); }), HasSubstr("16383"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Networks whose reach is known, as plain functions: their cards are found by trying.
 #include "network/card/find_card.hpp"
 
-#include "patchbench/base/error.hpp"
+#include "support/messages.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -51,6 +51,10 @@ FoundCard find(const ValueAt& value_at, int64_t step = 1, const NetworkCard& can
     return find_card({candidate}, network_of(value_at, step));
 }
 
+std::string refusal_of(const TryWindow& network) {
+    return usage_error([&] { (void)find_card({{.channels = 1}}, network); });
+}
+
 double mean_of(const Window& in, int64_t c, int64_t edge, int64_t y, int64_t x) {
     double sum = 0;
     for (int64_t row = y / edge * edge; row < y / edge * edge + edge; ++row)
@@ -70,15 +74,10 @@ TEST(FindCard, DilatedFilter) {
 /// `reach` rows or columns off, beyond the edge those of the opposite one.
 TEST(FindCard, ANetworkThatWrapsAroundIsRefused) {
     const auto refusal = [](int64_t down, int64_t right) {
-        try {
-            (void)find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
-                const auto wrapped = [](int64_t place, int64_t size) { return (place + size) % size; };
-                return in(c, wrapped(y + down, in.shape.h), wrapped(x + right, in.shape.w));
-            });
-        } catch (const UsageError& error) {
-            return std::string(error.what());
-        }
-        return std::string();
+        const auto wrapped = [](int64_t place, int64_t size) { return (place + size) % size; };
+        return refusal_of(network_of([=](const Window& in, int64_t c, int64_t y, int64_t x) {
+            return in(c, wrapped(y + down, in.shape.h), wrapped(x + right, in.shape.w));
+        }));
     };
     for (const auto& [down, right] : {std::pair<int64_t, int64_t>{2, 0}, {-2, 0}, {0, 3}, {0, -3}})
         EXPECT_THAT(refusal(down, right), HasSubstr("opposite edge")) << down << ", " << right;
@@ -597,15 +596,6 @@ TEST(FindCard, SaysWhereTheOutputIsTheNoise) {
     for (const NetworkCard& card :
          {NetworkCard{.channels = 3, .sigma = SigmaInput::channel}, NetworkCard{.channels = 1}})
         EXPECT_THAT(find(noise, 1, card).remarks, kGivesTheNoise);
-}
-
-std::string refusal_of(const TryWindow& network) {
-    try {
-        (void)find_card({{.channels = 1}}, network);
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    return "";
 }
 
 TEST(FindCard, RefusesWhatIsNoNetworkForImages) {

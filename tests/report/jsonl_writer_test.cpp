@@ -6,6 +6,7 @@
 #include "measure/three_rank_trace.hpp"
 #include "report/metrics.hpp"
 #include "support/file_size_limit.hpp"
+#include "support/messages.hpp"
 #include "support/study_points.hpp"
 
 #include <gmock/gmock.h>
@@ -239,24 +240,17 @@ TEST_F(Jsonl, PicturesAmongWhichALaterStudyReadsStay) {
 }
 
 TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
-    try {
-        JsonlWriter(file_ / "no" / "results.jsonl", {}, {});
-        FAIL();
-    } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), testing::HasSubstr("no/results.jsonl"));
-    }
+    EXPECT_THAT(usage_error([&] { JsonlWriter(file_ / "no" / "results.jsonl", {}, {}); }),
+                testing::HasSubstr("no/results.jsonl"));
 }
 
 // A file-size limit simulates a full disk: write() takes a part of the line, then fails.
 TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
     JsonlWriter writer(file_, {}, {});
-    std::string message;
-    try {
+    const std::string message = error_of<Error>([&] {
         const test::FileSizeLimit limit(std::filesystem::file_size(file_) + 100);
         writer.write_point(three_rank_trace(), measure::summarise(three_rank_trace()));
-    } catch (const Error& error) {
-        message = error.what();
-    }
+    });
     EXPECT_THAT(message, testing::HasSubstr(file_.string()));
     EXPECT_EQ(lines().size(), 1u);
     writer.write_end({});

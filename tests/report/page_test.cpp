@@ -4,8 +4,7 @@
 #include "report/metrics.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
-
-#include "patchbench/base/error.hpp"
+#include "support/messages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -126,12 +125,7 @@ TEST_F(Html, WhatResumeRefusesIsRefusedHereToo) {
 TEST_F(Html, WhatIsNoResultsFileIsRefusedWithItsPlace) {
     write_point(three_rank_trace());
     add_line("not json\n");
-    try {
-        (void)html_text({results_});
-        FAIL() << "accepted";
-    } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("results.jsonl:3"));
-    }
+    EXPECT_THAT(usage_error([&] { (void)html_text({results_}); }), HasSubstr("results.jsonl:3"));
     EXPECT_THROW((void)html_text({folder_ / "absent.jsonl"}), UsageError);
 }
 

@@ -3,10 +3,9 @@
 #include "base/atomic_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "support/checkpoint_files.hpp"
+#include "support/messages.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
-
-#include "patchbench/base/error.hpp"
 
 #include <gmock/gmock.h>
 
@@ -84,12 +83,8 @@ TEST(FindWeights, NobodyIsSentToWeightsThatAreNotPublished) {
     config::PointSettings settings;
     settings.network = network::kind_of<network::UnetShape>();
     settings.weights = config::kDefaultWeights;
-    try {
-        (void)find_weights(settings, 3);
-        FAIL();
-    } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), testing::HasSubstr("none are published; name a file"));
-    }
+    EXPECT_THAT(usage_error([&] { (void)find_weights(settings, 3); }),
+                testing::HasSubstr("none are published; name a file"));
 }
 
 TEST(WeightsFiles, AreThoseThatASettingNames) {

@@ -10,15 +10,22 @@
 
 namespace pb {
 
-/// The message of the UsageError that `action` throws; says so when it throws none. Other errors pass through.
-template <class Action>
-std::string usage_error(const Action& action) {
+inline const std::string kNotThrown = "(it was not thrown)";
+
+/// The message of the E that `action` throws; kNotThrown when it throws none. Other errors pass through.
+template <class E, class Action>
+std::string error_of(Action&& action) {
     try {
         action();
-    } catch (const UsageError& error) {
+    } catch (const E& error) {
         return error.what();
     }
-    return "(no UsageError was thrown)";
+    return kNotThrown;
+}
+
+template <class Action>
+std::string usage_error(Action&& action) {
+    return error_of<UsageError>(action);
 }
 
 /// Matches a message that starts with `place` (a file's line, an option, a setting) and has each of `words` in it.

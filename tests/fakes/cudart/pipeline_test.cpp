@@ -7,6 +7,7 @@
 #include "run/pipeline/slab_run.hpp"
 #include "support/band_scene.hpp"
 #include "support/blend_denoiser.hpp"
+#include "support/messages.hpp"
 #include "support/pipeline_scene.hpp"
 
 #include <gtest/gtest.h>
@@ -88,12 +89,7 @@ class DeviceBench {
             if (++num_windows == at) throw Error("a window that cannot be read");
         });
         SceneSink output(scene);
-        try {
-            pass(windows, output);
-        } catch (const Error&) {
-            return true;
-        }
-        return false;
+        return error_of<Error>([&] { pass(windows, output); }) != kNotThrown;
     }
 
     fakes::FakeCuda machine;
@@ -162,10 +158,7 @@ TEST(PipelineOverFakeCuda, ASignalAndFaultsHarmNothing) {
             if (stage == "signal") std::raise(SIGTERM);
         });
         SceneSink output(bench.scene);
-        try {
-            bench.pass(windows, output);
-        } catch (const Error&) {
-        }
+        (void)error_of<Error>([&] { bench.pass(windows, output); });
         unsetenv("PATCHBENCH_FAULT");
         const comm::InterruptionGuard forgets_the_signal;
         bench.expect_whole_pass(chosen);
@@ -351,12 +344,11 @@ TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOr
 TEST(PipelineOverFakeCuda, OutOfMemoryLeavesNothingBehind) {
     int num_refused = 0;
     for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& chosen, std::mt19937_64& random) {
-        try {
+        const std::string refusal = error_of<OutOfMemory>([&] {
             DeviceBench bench(seed, chosen, 1000 + random() % 100000);
             bench.expect_whole_pass(chosen);
-        } catch (const OutOfMemory&) {
-            ++num_refused;
-        }
+        });
+        num_refused += refusal != kNotThrown ? 1 : 0;
     });
     EXPECT_GT(num_refused, static_cast<int>(kFewSeeds / 10));
     EXPECT_LT(num_refused, static_cast<int>(kFewSeeds));

@@ -4,6 +4,7 @@
 #include "comm/nccl/communicator.hpp"
 #include "comm/rows/transfer_channel.hpp"
 #include "fakes/nccl/fake_nccl.hpp"
+#include "support/messages.hpp"
 #include "support/row_place.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,15 +23,6 @@ using fake::Trouble;
 using testing::HasSubstr;
 
 constexpr double kTimeout_s = 2;
-
-std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "(nothing was thrown)";
-}
 
 class NcclTrouble : public testing::Test {
   protected:
@@ -90,14 +81,14 @@ TEST_F(NcclTrouble, AFailedBringUpIsTheErrorOfAllRanks) {
     for (const auto& [trouble, text] : {std::pair{Trouble::error, "a fake error of the call"},
                                         {Trouble::async_error, "a fake error after the call"}}) {
         plant(trouble, "ncclCommInitRankConfig");
-        expect_cause(error_of([&] { (void)bring_up(); }), text);
+        expect_cause(error_of<Error>([&] { (void)bring_up(); }), text);
         fake::behave({});
     }
 }
 
 TEST_F(NcclTrouble, OneRankCannotMakeTheId) {
     if (world.is_root()) fake::behave({.trouble = Trouble::error, .call = "ncclGetUniqueId"});
-    EXPECT_THAT(error_of([&] { (void)bring_up(); }), HasSubstr("unhandled system error"));
+    EXPECT_THAT(error_of<Error>([&] { (void)bring_up(); }), HasSubstr("unhandled system error"));
 }
 
 TEST_F(NcclTrouble, AFailedCollectiveIsTheErrorOfAllRanksAndEndsNccl) {
@@ -107,9 +98,10 @@ TEST_F(NcclTrouble, AFailedCollectiveIsTheErrorOfAllRanksAndEndsNccl) {
         const auto reduction = bring_up();
         plant(trouble, "ncclAllReduce", 2);
         EXPECT_EQ(reduction->max(figures), (std::vector<double>{world.size() - 1.0, 0}));
-        expect_cause(error_of([&] { (void)reduction->max(figures); }), text);
+        expect_cause(error_of<Error>([&] { (void)reduction->max(figures); }), text);
         EXPECT_EQ(fake::counts().aborted - before.aborted, 1);
-        EXPECT_THAT(error_of([&] { (void)reduction->all_gather(figures); }), HasSubstr("ended by an earlier error"));
+        EXPECT_THAT(error_of<Error>([&] { (void)reduction->all_gather(figures); }),
+                    HasSubstr("ended by an earlier error"));
         fake::behave({});
     }
 }
@@ -118,12 +110,12 @@ TEST_F(NcclTrouble, WhatNeverEndsIsGivenUp) {
     for (const Trouble trouble : {Trouble::stays_in_progress, Trouble::never_runs}) {
         const auto reduction = bring_up();
         plant(trouble, "ncclAllGather");
-        EXPECT_THAT(error_of([&] { (void)reduction->all_gather(figures); }),
+        EXPECT_THAT(error_of<Error>([&] { (void)reduction->all_gather(figures); }),
                     HasSubstr("ncclAllGather did not end within 2 s: a rank is missing"));
         fake::behave({});
     }
     plant(Trouble::stays_in_progress, "ncclCommInitRankConfig");
-    EXPECT_THAT(error_of([&] { (void)bring_up(); }), HasSubstr("NCCL bring-up did not end within 2 s"));
+    EXPECT_THAT(error_of<Error>([&] { (void)bring_up(); }), HasSubstr("NCCL bring-up did not end within 2 s"));
 }
 
 TEST_F(NcclTrouble, AShutdownThatFailsIsEndedByForce) {
@@ -139,7 +131,7 @@ TEST_F(NcclTrouble, AShutdownThatFailsIsEndedByForce) {
 TEST_F(NcclTrouble, UnequalVersionsAreNamed) {
     if (world.size() == 1) GTEST_SKIP() << "needs two ranks";
     if (has_trouble()) fake::behave({.version = 22703});
-    EXPECT_THAT(error_of([&] { (void)bring_up(); }),
+    EXPECT_THAT(error_of<Error>([&] { (void)bring_up(); }),
                 HasSubstr("Mismatched NCCL version detected : rank " + std::to_string(world.size() - 1)));
     EXPECT_EQ(comm::nccl_loaded_version(), has_trouble() ? "2.27.3" : comm::nccl_header_version());
 }
@@ -151,12 +143,12 @@ TEST_F(NcclTrouble, AnExchangeThatFailsIsTheErrorOfAllWhoTakePart) {
                                               {Trouble::async_error, "ncclGroupEnd", "a fake error after the call"}}) {
         const auto channel = make_channel();
         plant(trouble, call);
-        expect_cause(error_of([&] { transfer_rows(*channel); }), text);
+        expect_cause(error_of<Error>([&] { transfer_rows(*channel); }), text);
         fake::behave({});
     }
     const auto channel = make_channel();
     plant(Trouble::never_runs, "ncclSend");
-    EXPECT_THAT(error_of([&] { transfer_rows(*channel); }),
+    EXPECT_THAT(error_of<Error>([&] { transfer_rows(*channel); }),
                 HasSubstr("a chunk of the output by NCCL did not end within"));
 }
 
