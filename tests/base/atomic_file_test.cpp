@@ -21,12 +21,11 @@ namespace {
 
 using test::FileSizeLimit;
 using test::read_bytes;
-using test::TemporaryFolder;
+using AtomicFiles = test::InFolder;
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-TEST(AtomicFile, AppearsAtCommitAndNotBefore) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, AppearsAtCommitAndNotBefore) {
     {
         AtomicFile file(folder / "a.txt");
         file.append(bytes_of("hello "));
@@ -38,8 +37,7 @@ TEST(AtomicFile, AppearsAtCommitAndNotBefore) {
     EXPECT_EQ(read_bytes(folder / "a.txt"), "hello world");
 }
 
-TEST(AtomicFile, WithoutCommitNothingIsLeftAndTheOldFileStays) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, WithoutCommitNothingIsLeftAndTheOldFileStays) {
     test::write_bytes(folder / "a.txt", "old");
     {
         AtomicFile file(folder / "a.txt");
@@ -51,8 +49,7 @@ TEST(AtomicFile, WithoutCommitNothingIsLeftAndTheOldFileStays) {
     EXPECT_EQ(read_bytes(folder / "a.txt"), "old");
 }
 
-TEST(AtomicFile, KeepsWhoMayReadTheFileThatItReplaces) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, KeepsWhoMayReadTheFileThatItReplaces) {
     test::write_bytes(folder / "a.txt", "old");
     std::filesystem::permissions(folder / "a.txt", std::filesystem::perms(0600));
     AtomicFile file(folder / "a.txt");
@@ -60,8 +57,7 @@ TEST(AtomicFile, KeepsWhoMayReadTheFileThatItReplaces) {
     EXPECT_EQ(std::filesystem::status(folder / "a.txt").permissions(), std::filesystem::perms(0600));
 }
 
-TEST(AtomicFile, APartThatAKilledProcessLeftIsTakenAwayAndOneInUseIsNot) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, APartThatAKilledProcessLeftIsTakenAwayAndOneInUseIsNot) {
     const std::string name = AtomicFile(folder / "a.txt").path().filename();
     test::write_bytes(folder / name, "left");
     test::write_bytes(folder / ".a.txt.1.part", "left by another one");
@@ -99,8 +95,7 @@ int write_again_and_again(const std::filesystem::path& path, char letter) {
     return num_wrong;
 }
 
-TEST(AtomicFile, SeveralProcessesThatWriteOneNameEachWriteAWholeFile) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, SeveralProcessesThatWriteOneNameEachWriteAWholeFile) {
     std::vector<pid_t> writers;
     for (const char letter : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'}) {
         const pid_t writer = ::fork();
@@ -117,8 +112,7 @@ TEST(AtomicFile, SeveralProcessesThatWriteOneNameEachWriteAWholeFile) {
     EXPECT_EQ(last.path().filename(), ".a.txt.0.part");
 }
 
-TEST(AtomicFile, RefusesWhatCannotBeWritten) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, RefusesWhatCannotBeWritten) {
     EXPECT_THROW(AtomicFile(folder / "missing/a.txt"), UsageError);
     EXPECT_THROW(AtomicFile(folder.path()), UsageError);
     EXPECT_THROW(AtomicFile("/dev/null"), UsageError);
@@ -127,8 +121,7 @@ TEST(AtomicFile, RefusesWhatCannotBeWritten) {
     EXPECT_TRUE(folder.names().empty());
 }
 
-TEST(AtomicFile, AWholeTextReplacesAnOlderFileOrLeavesIt) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, AWholeTextReplacesAnOlderFileOrLeavesIt) {
     write_whole(folder / "a.txt", "old and longer");
     write_whole(folder / "a.txt", "new");
     EXPECT_EQ(read_bytes(folder / "a.txt"), "new");
@@ -137,8 +130,7 @@ TEST(AtomicFile, AWholeTextReplacesAnOlderFileOrLeavesIt) {
     EXPECT_EQ(read_bytes(folder / "a.txt"), "new");
 }
 
-TEST(AtomicFile, ReadsWhatIsThereOfWhatIsAskedFor) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, ReadsWhatIsThereOfWhatIsAskedFor) {
     AtomicFile file(folder / "a.txt");
     file.append(bytes_of("hello"));
     std::array<std::byte, 10> bytes{};
@@ -147,8 +139,7 @@ TEST(AtomicFile, ReadsWhatIsThereOfWhatIsAskedFor) {
     EXPECT_EQ(file.read_at(5, bytes), 0U);
 }
 
-TEST(AtomicFile, WritersThatOpenItByNameAreCommittedToo) {
-    const TemporaryFolder folder;
+TEST_F(AtomicFiles, WritersThatOpenItByNameAreCommittedToo) {
     AtomicFile file(folder / "a.txt");
     test::write_bytes(file.path(), "xy");
     file.commit();

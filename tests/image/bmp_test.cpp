@@ -9,11 +9,11 @@ namespace {
 
 using test::make_pattern;
 using test::same_bytes;
-using test::TemporaryFolder;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using Bmp = test::InFolder;
 
 std::string number(uint32_t value, size_t bytes = 4) {
     std::string text;
@@ -49,16 +49,14 @@ std::vector<int> samples_of(const std::filesystem::path& path) {
 
 const std::string kRows("\1\2\3\4\5\6\0\0\7\10\11\12\13\14\0\0", 16);  // the lower row first, padded to 8 bytes
 
-TEST(Bmp, RowsAreReadFromEitherEnd) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, RowsAreReadFromEitherEnd) {
     write_bmp_fixture(folder / "a.bmp", {.rows = kRows});
     EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(9, 8, 7, 12, 11, 10, 3, 2, 1, 6, 5, 4));
     write_bmp_fixture(folder / "a.bmp", {.height = -2, .rows = kRows});
     EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10));
 }
 
-TEST(Bmp, PalettesAreColoursOrGrays) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, PalettesAreColoursOrGrays) {
     const std::string colours("\1\2\3\0\4\5\6\0", 8);
     const std::string grays("\7\7\7\0\3\3\3\0", 8);
     BmpKind kind{.height = 1, .bits = 8, .colours = 2, .between = colours, .rows = std::string("\1\0\0\0", 4)};
@@ -80,8 +78,7 @@ TEST(Bmp, PalettesAreColoursOrGrays) {
     EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("257"));
 }
 
-TEST(Bmp, AProfileInAnotherFileIsNamedAsLost) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, AProfileInAnotherFileIsNamedAsLost) {
     const Image colours = make_pattern({3, 4}, 3, DType::u8), alpha = make_pattern({3, 4}, 1, DType::u8);
     save_image({.pixels = colours.view(), .alpha = alpha.view()}, folder / "a.bmp");
     EXPECT_THAT(open_image(folder / "a.bmp")->metadata().not_kept, IsEmpty());
@@ -91,8 +88,7 @@ TEST(Bmp, AProfileInAnotherFileIsNamedAsLost) {
     EXPECT_THAT(open_image(folder / "a.bmp")->metadata().not_kept, ElementsAre("colour profile in another file"));
 }
 
-TEST(Bmp, PrimariesAreNamedAsLost) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, PrimariesAreNamedAsLost) {
     std::string rest(68, '\0');  // of a BITMAPV4HEADER: masks, colour space, primaries, gamma
     const auto not_kept = [&] {
         write_bmp_fixture(folder / "a.bmp", {.between = rest, .rows = kRows, .info_bytes = 108});
@@ -105,8 +101,7 @@ TEST(Bmp, PrimariesAreNamedAsLost) {
     EXPECT_THAT(not_kept(), IsEmpty());
 }
 
-TEST(Bmp, MasksSayWhereTheColoursAre) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, MasksSayWhereTheColoursAre) {
     const std::string rows("\1\2\3\4\5\6\7\10", 8);
     BmpKind kind{.height = 1, .bits = 32, .rows = rows};
     write_bmp_fixture(folder / "a.bmp", kind);
@@ -124,8 +119,7 @@ TEST(Bmp, MasksSayWhereTheColoursAre) {
     }
 }
 
-TEST(Bmp, WhatIsNotSupportedIsRefusedByName) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, WhatIsNotSupportedIsRefusedByName) {
     const auto refusal = [&](const BmpKind& kind) {
         write_bmp_fixture(folder / "a.bmp", kind);
         return test::refusal_of(folder / "a.bmp");
@@ -141,8 +135,7 @@ TEST(Bmp, WhatIsNotSupportedIsRefusedByName) {
     EXPECT_THAT(refusal({.rows = kRows.substr(1)}), HasSubstr("2x2 px"));
 }
 
-TEST(Bmp, PixelsAndAlphaSurvive) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, PixelsAndAlphaSurvive) {
     for (const int64_t channels : {1, 3})
         for (const Extent extent : {Extent{1, 1}, Extent{1, 301}, Extent{130, 1}, Extent{77, 54}}) {
             const Image image = make_pattern(extent, channels, DType::u8);
@@ -161,8 +154,7 @@ TEST(Bmp, PixelsAndAlphaSurvive) {
     EXPECT_EQ(folder.names(), std::vector<std::string>{"a.bmp"});
 }
 
-TEST(Bmp, RowsAreFilledUpWithZeros) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, RowsAreFilledUpWithZeros) {
     for (const int64_t channels : {1, 3}) {
         Image white({2, 5}, channels, DType::u8);
         std::fill_n(white.as<uint8_t>(), white.num_samples(), uint8_t{255});
@@ -173,8 +165,7 @@ TEST(Bmp, RowsAreFilledUpWithZeros) {
     }
 }
 
-TEST(Bmp, PartsAreReadFromTheirRows) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, PartsAreReadFromTheirRows) {
     for (const int64_t channels : {1, 3}) {
         const Image image = make_pattern({40, 50}, channels, DType::u8);
         save_image({image.view(), {}, nullptr}, folder / "a.bmp");
@@ -183,8 +174,7 @@ TEST(Bmp, PartsAreReadFromTheirRows) {
     }
 }
 
-TEST(Bmp, ProfileAndResolutionSurviveAndExifIsNamed) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, ProfileAndResolutionSurviveAndExifIsNamed) {
     ImageMetadata metadata;
     metadata.icc_profile = test::bytes_of("a profile");
     metadata.exif = test::bytes_of("II");
@@ -209,8 +199,7 @@ TEST(Bmp, ProfileAndResolutionSurviveAndExifIsNamed) {
     EXPECT_THAT(lost_metadata(metadata, "b.bmp", false), IsEmpty());
 }
 
-TEST(Bmp, AProfileBeyondTheEndIsRefused) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, AProfileBeyondTheEndIsRefused) {
     ImageMetadata metadata;
     metadata.icc_profile = test::bytes_of("a profile");
     save_image({make_pattern({5, 7}, 3, DType::u8).view(), {}, &metadata}, folder / "a.bmp");
@@ -220,8 +209,7 @@ TEST(Bmp, AProfileBeyondTheEndIsRefused) {
     EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("profile"));
 }
 
-TEST(Bmp, AFileThatEndsWithinItsHeaderIsDamaged) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, AFileThatEndsWithinItsHeaderIsDamaged) {
     write_bmp_fixture(folder / "a.bmp", {.rows = kRows});
     auto bytes = test::read_bytes(folder / "a.bmp");
     for (const size_t count : {size_t{53}, size_t{20}, size_t{10}}) {
@@ -232,8 +220,7 @@ TEST(Bmp, AFileThatEndsWithinItsHeaderIsDamaged) {
     }
 }
 
-TEST(Bmp, NothingLargerThanItsHeaderCanSayIsWritten) {
-    const TemporaryFolder folder;
+TEST_F(Bmp, NothingLargerThanItsHeaderCanSayIsWritten) {
     const auto refusal = [&](const ImageInfo& info) {
         return usage_error([&] { check_can_save(info, folder / "a.bmp"); });
     };

@@ -15,9 +15,10 @@ namespace {
 
 using test::make_pattern;
 using test::same_bytes;
-using test::TemporaryFolder;
 using testing::AllOf;
 using testing::HasSubstr;
+using SaveImage = test::InFolder;
+using OpenImage = test::InFolder;
 
 /// The smallest profile that libpng accepts: a header and no tags.
 std::vector<std::byte> make_profile(bool colour, size_t bytes) {
@@ -57,8 +58,7 @@ struct Kind {
     bool alpha;
 };
 
-TEST(SaveImage, PixelsAndAlphaSurviveInEveryFormatAndType) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, PixelsAndAlphaSurviveInEveryFormatAndType) {
     const std::vector<DType> all{DType::u8, DType::u16, DType::f32};
     for (const Kind& kind :
          {Kind{"a.png", {DType::u8, DType::u16}, true}, Kind{"a.TIFF", all, true}, Kind{"a.npy", all, true}})
@@ -77,8 +77,7 @@ TEST(SaveImage, PixelsAndAlphaSurviveInEveryFormatAndType) {
     EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.TIFF", "a.npy", "a.png"}));
 }
 
-TEST(SaveImage, PartsOfWiderImagesAreSavedAsTheyLook) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, PartsOfWiderImagesAreSavedAsTheyLook) {
     const Image image = make_pattern({40, 50}, 3, DType::u8);
     const Rect part{7, 9, {21, 33}};
     PixelView view = image.view();
@@ -90,8 +89,7 @@ TEST(SaveImage, PartsOfWiderImagesAreSavedAsTheyLook) {
     }
 }
 
-TEST(SaveImage, MetadataSurvives) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, MetadataSurvives) {
     for (const int64_t channels : {1, 3})
         for (const size_t profile_bytes : {size_t{1000}, size_t{150000}}) {  // more than one JPEG marker holds
             const ImageMetadata metadata = make_metadata(channels, profile_bytes);
@@ -108,8 +106,7 @@ TEST(SaveImage, MetadataSurvives) {
         }
 }
 
-TEST(SaveImage, AProfileIsKeptThatLibpngWouldLeaveOut) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, AProfileIsKeptThatLibpngWouldLeaveOut) {
     for (const int64_t channels : {1, 3}) {
         const Image image = make_pattern({16, 16}, channels, DType::u8);
         ImageMetadata of_other_colour{.icc_profile = make_profile(channels == 1, 1000)};
@@ -123,8 +120,7 @@ TEST(SaveImage, AProfileIsKeptThatLibpngWouldLeaveOut) {
     }
 }
 
-TEST(SaveImage, OrientationGoesThroughEveryFormat) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, OrientationGoesThroughEveryFormat) {
     const Image image = make_pattern({16, 16}, 3, DType::u8);
     ImageMetadata metadata;
     metadata.exif = make_exif(8);
@@ -163,7 +159,7 @@ TEST(Exif, AnOrientationIsReadByItsType) {
     EXPECT_EQ(orientation(false, kByte, "\6\1\1\1"s), 6);
 }
 
-TEST(SaveImage, TheOrientationIsNamedWithExifThatIsTooLong) {
+TEST_F(SaveImage, TheOrientationIsNamedWithExifThatIsTooLong) {
     ImageMetadata metadata{.exif = make_exif(6)};
     metadata.exif.resize(65528);
     EXPECT_THAT(lost_metadata(metadata, "a.jpg", false),
@@ -174,7 +170,7 @@ TEST(SaveImage, TheOrientationIsNamedWithExifThatIsTooLong) {
                 testing::ElementsAre("EXIF of more than 8 MB, with its orientation"));
 }
 
-TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
+TEST_F(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
     ImageMetadata metadata;
     metadata.exif = make_orientation_exif(6);
     EXPECT_THAT(lost_metadata(metadata, "a.tif", false), testing::IsEmpty());
@@ -182,7 +178,7 @@ TEST(SaveImage, ATiffKeepsTheOrientationOfExifAndNamesTheRest) {
     EXPECT_THAT(lost_metadata(metadata, "a.tif", false), testing::ElementsAre("EXIF but its orientation"));
 }
 
-TEST(SaveImage, AnArrayKeepsNoMetadataAndNamesAll) {
+TEST_F(SaveImage, AnArrayKeepsNoMetadataAndNamesAll) {
     ImageMetadata metadata = make_metadata(3, 200);
     for (const char* name : {"a.npy", "a.raw"})
         EXPECT_THAT(lost_metadata(metadata, name, false),
@@ -191,8 +187,7 @@ TEST(SaveImage, AnArrayKeepsNoMetadataAndNamesAll) {
     EXPECT_THAT(lost_metadata(metadata, "a.raw", false), testing::Contains("EXIF"));
 }
 
-TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
     const Image image = make_pattern({16, 16}, 3, DType::u8);
     for (const std::string name : {"a.png", "a.jpg", "a.webp", "a.bmp", "a.tif", "a.npy"}) {
         save_image({image.view(), {}, nullptr}, folder / name);
@@ -206,8 +201,7 @@ TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
     }
 }
 
-TEST(SaveImage, FloatsAreNotClipped) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, FloatsAreNotClipped) {
     Image image({1, 4}, 1, DType::f32);
     const float values[] = {-3.5F, 1.0F, 1e20F, std::numeric_limits<float>::max()};
     std::ranges::copy(values, image.as<float>());
@@ -221,8 +215,7 @@ std::string refusal(const ImageInfo& info, const std::filesystem::path& path) {
     return usage_error([&] { check_can_save(info, path); });
 }
 
-TEST(SaveImage, WideTypesAndBandsSurviveWhereAFormatHoldsThem) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, WideTypesAndBandsSurviveWhereAFormatHoldsThem) {
     for (const DType dtype : {DType::i16, DType::u32, DType::f16, DType::f64, DType::u8})
         for (const int64_t channels : {1, 3, 5, 7}) {
             const Image image = make_pattern({37, 23}, channels, dtype);
@@ -245,7 +238,7 @@ TEST(SaveImage, WideTypesAndBandsSurviveWhereAFormatHoldsThem) {
 }
 
 TEST(CheckCanSave, SaysEarlyWhatSavingWouldSay) {
-    const TemporaryFolder folder;
+    const test::TemporaryFolder folder;
     const ImageInfo rgb{{10, 10}, 3, DType::u8, false};
     const ImageInfo rgba{{10, 10}, 3, DType::u8, true};
     const ImageInfo deep{{10, 10}, 3, DType::u16, false};
@@ -269,8 +262,7 @@ TEST(CheckCanSave, SaysEarlyWhatSavingWouldSay) {
     EXPECT_TRUE(folder.names().empty());
 }
 
-TEST(SaveImage, ColoursMultipliedByAlphaNeedATiff) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, ColoursMultipliedByAlphaNeedATiff) {
     const Image image = make_pattern({4, 4}, 3, DType::u8);
     const Image alpha = make_pattern({4, 4}, 1, DType::u8);
     ImageMetadata metadata;
@@ -281,8 +273,7 @@ TEST(SaveImage, ColoursMultipliedByAlphaNeedATiff) {
     EXPECT_NO_THROW(save_image({image.view(), alpha.view(), &metadata}, folder / "a.tif"));
 }
 
-TEST(SaveImage, AFullDiskIsAnErrorAndLeavesNothing) {
-    const TemporaryFolder folder;
+TEST_F(SaveImage, AFullDiskIsAnErrorAndLeavesNothing) {
     const Image image = test::make_pattern({200, 200}, 3, DType::u8);
     for (const std::string name : {"a.png", "a.jpg", "a.tif", "a.npy"}) {
         const test::FileSizeLimit limit(1000);
@@ -294,8 +285,7 @@ TEST(SaveImage, AFullDiskIsAnErrorAndLeavesNothing) {
     EXPECT_TRUE(folder.names().empty());
 }
 
-TEST(OpenImage, RefusesWhatIsNoImageFile) {
-    const TemporaryFolder folder;
+TEST_F(OpenImage, RefusesWhatIsNoImageFile) {
     EXPECT_THAT(test::refusal_of(folder / "missing.png"), HasSubstr("No such file"));
     EXPECT_THAT(test::refusal_of(folder.path()), HasSubstr("folder"));
     EXPECT_THAT(test::refusal_of("/dev/zero"), HasSubstr("regular"));
@@ -307,8 +297,7 @@ TEST(OpenImage, RefusesWhatIsNoImageFile) {
     EXPECT_THAT(test::refusal_of(folder / "text.png"), AllOf(HasSubstr("none of PNG"), HasSubstr("--raw")));
 }
 
-TEST(OpenImage, RefusesAVideoWithTheCommandThatMakesFrames) {
-    const TemporaryFolder folder;
+TEST_F(OpenImage, RefusesAVideoWithTheCommandThatMakesFrames) {
     using namespace std::string_literals;
     for (const std::string& start :
          {"\0\0\0 ftypisom"s, "\x1a\x45\xdf\xa3........"s, "RIFF....AVI "s, "\0\0\1\xba...."s}) {
@@ -322,16 +311,14 @@ TEST(OpenImage, RefusesAVideoWithTheCommandThatMakesFrames) {
     EXPECT_THAT(test::refusal_of(folder / "photo.heic"), HasSubstr("none of PNG"));
 }
 
-TEST(OpenImage, TellsTheFormatByItsContent) {
-    const TemporaryFolder folder;
+TEST_F(OpenImage, TellsTheFormatByItsContent) {
     const Image image = make_pattern({5, 6}, 3, DType::u8);
     save_image({image.view(), {}, nullptr}, folder / "a.png");
     std::filesystem::rename(folder / "a.png", folder / "a.tif");
     EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
 }
 
-TEST(OpenImage, PartsOutsideTheImageAreRefused) {
-    const TemporaryFolder folder;
+TEST_F(OpenImage, PartsOutsideTheImageAreRefused) {
     const Image image = make_pattern({5, 6}, 3, DType::u8);
     for (const char* name : {"a.png", "a.webp", "a.bmp", "a.tif", "a.npy"}) {
         save_image({image.view(), {}, nullptr}, folder / name);
@@ -346,7 +333,7 @@ TEST(OpenImage, PartsOutsideTheImageAreRefused) {
 
 /// PNG and BMP hold whole dots per metre of 31 bits, as microscopes and maps go beyond.
 TEST(ImageFile, ResolutionsThatAFormatCannotHoldAreNamedNotWrapped) {
-    const TemporaryFolder folder;
+    const test::TemporaryFolder folder;
     const Image image = make_pattern({4, 4}, 3, DType::u8);
     for (const char* const name : {"a.png", "a.bmp"})
         for (const auto& [per_m, is_kept] :

@@ -13,8 +13,8 @@
 namespace pb::image {
 namespace {
 
-using test::TemporaryFolder;
 using testing::HasSubstr;
+using Jpeg = test::InFolder;
 
 struct JpegKind {
     J_COLOR_SPACE colours = JCS_YCbCr;
@@ -49,8 +49,7 @@ void write_jpeg_fixture(const std::filesystem::path& path, const JpegKind& kind)
     std::fclose(file);
 }
 
-TEST(Jpeg, ColoursAreReadAsRgb) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, ColoursAreReadAsRgb) {
     for (const JpegKind& kind : {JpegKind{JCS_YCbCr, false}, JpegKind{JCS_YCbCr, true}, JpegKind{JCS_RGB, false}}) {
         write_jpeg_fixture(folder / "a.jpg", kind);
         const Image image = load_image(folder / "a.jpg");
@@ -59,14 +58,12 @@ TEST(Jpeg, ColoursAreReadAsRgb) {
     }
 }
 
-TEST(Jpeg, CmykIsRefusedByName) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, CmykIsRefusedByName) {
     write_jpeg_fixture(folder / "a.jpg", {JCS_CMYK, false});
     EXPECT_THAT(test::refusal_of(folder / "a.jpg"), HasSubstr("CMYK"));
 }
 
-TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
     const auto not_kept = [&](int marker, const std::string& text) {
         write_jpeg_fixture(folder / "a.jpg", {.markers = {{marker, text}}});
         return open_image(folder / "a.jpg")->metadata().not_kept;
@@ -83,8 +80,7 @@ TEST(Jpeg, MetadataThatNoOutputKeepsIsNamed) {
 }
 
 /// APP0 is JFIF's, APP2 the profile's and APP14 Adobe's; others use these numbers, too.
-TEST(Jpeg, DataOfProgramsAreNamedWithTheirMarker) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, DataOfProgramsAreNamedWithTheirMarker) {
     for (const int application : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15})
         for (const std::string& text : {std::string("JFXX\0\20", 6), std::string("FPXR\0", 5), std::string("Adob")}) {
             write_jpeg_fixture(folder / "a.jpg", {.markers = {{JPEG_APP0 + application, text}}});
@@ -99,8 +95,7 @@ TEST(Jpeg, DataOfProgramsAreNamedWithTheirMarker) {
     }
 }
 
-TEST(Jpeg, TheFirstWholeExifIsKept) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, TheFirstWholeExifIsKept) {
     const auto read = [&](const std::vector<std::string>& blocks) {
         JpegKind kind;
         for (const std::string& block : blocks)
@@ -116,8 +111,7 @@ TEST(Jpeg, TheFirstWholeExifIsKept) {
     EXPECT_THAT(read({""}).not_kept, testing::ElementsAre("damaged EXIF"));
 }
 
-TEST(Jpeg, XmpCommentsAndIptcSurvive) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, XmpCommentsAndIptcSurvive) {
     const std::string packet(kMostXmpInJpeg, 'x');
     write_jpeg_fixture(folder / "a.jpg", {.markers = {{JPEG_APP0 + 1, std::string(kXmpMark) + packet},
                                                       {JPEG_APP0 + 1, std::string(kXmpMark) + "a second one"},
@@ -141,8 +135,7 @@ TEST(Jpeg, XmpCommentsAndIptcSurvive) {
     EXPECT_TRUE(written.format_blocks[2].content.empty());
 }
 
-TEST(Jpeg, CommentsBeyondAThousandAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, CommentsBeyondAThousandAreNamed) {
     write_jpeg_fixture(folder / "a.jpg", {.markers = std::vector(1001, std::pair(JPEG_COM, std::string()))});
     const ImageMetadata metadata = open_image(folder / "a.jpg")->metadata();
     EXPECT_EQ(metadata.format_blocks.size(), 1000);
@@ -150,8 +143,7 @@ TEST(Jpeg, CommentsBeyondAThousandAreNamed) {
 }
 
 /// A marker has 65533 bytes, less its mark; of those with a profile there are 255.
-TEST(Jpeg, WhatFitsIntoItsMarkersIsKeptAndMoreIsNamed) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, WhatFitsIntoItsMarkersIsKeptAndMoreIsNamed) {
     const Image image = test::make_pattern({16, 16}, 3, DType::u8);
     const auto make = [](size_t profile, size_t exif, size_t xmp) {
         ImageMetadata metadata{.icc_profile = std::vector(profile, std::byte{'p'}),
@@ -188,31 +180,27 @@ void replace_in(const std::filesystem::path& path, const std::string& old, const
 }
 
 /// As some cameras write it: other readers ignore it, too.
-TEST(Jpeg, ProgressiveParametersInASequentialFileAreHarmless) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, ProgressiveParametersInASequentialFileAreHarmless) {
     write_jpeg_fixture(folder / "a.jpg", {});
     const Image image = load_image(folder / "a.jpg");
     replace_in(folder / "a.jpg", std::string("\3\x11\0\x3F\0", 5), std::string("\3\x11\0\0\0", 5));
     EXPECT_TRUE(test::same_bytes(load_image(folder / "a.jpg"), image));
 }
 
-TEST(Jpeg, OfMoreBitsIsRefusedByName) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, OfMoreBitsIsRefusedByName) {
     write_jpeg_fixture(folder / "a.jpg", {});
     replace_in(folder / "a.jpg", std::string("\xFF\xC0\0\x11\x08", 5), std::string("\xFF\xC0\0\x11\x0C", 5));
     EXPECT_THAT(test::refusal_of(folder / "a.jpg"), AllOf(HasSubstr("8 bits"), HasSubstr("precision 12")));
 }
 
-TEST(Jpeg, PixelsThatAreNotSquareAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, PixelsThatAreNotSquareAreNamed) {
     write_jpeg_fixture(folder / "a.jpg", {});
     EXPECT_THAT(open_image(folder / "a.jpg")->metadata().not_kept, testing::IsEmpty());
     replace_in(folder / "a.jpg", std::string("JFIF\0\1\1\0\0\1\0\1", 12), std::string("JFIF\0\1\1\0\0\2\0\1", 12));
     EXPECT_THAT(open_image(folder / "a.jpg")->metadata().not_kept, testing::ElementsAre("ratio of a pixel's sides"));
 }
 
-TEST(Jpeg, WhatIsWrittenIsCloseToTheImage) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, WhatIsWrittenIsCloseToTheImage) {
     for (const int64_t channels : {1, 3}) {
         Image scene({150, 210}, channels, DType::f32);
         fill_scene(2, 0, 0, scene.view());
@@ -225,8 +213,7 @@ TEST(Jpeg, WhatIsWrittenIsCloseToTheImage) {
     }
 }
 
-TEST(Jpeg, WholeDotsPerInchOrPerCentimetreSurvive) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, WholeDotsPerInchOrPerCentimetreSurvive) {
     const Image image = test::make_pattern({8, 8}, 1, DType::u8);
     for (const double per_metre : {72 / 0.0254, 96 / 0.0254, 300 / 0.0254, 40 / 0.01, 101 / 0.01}) {
         ImageMetadata metadata;
@@ -236,8 +223,7 @@ TEST(Jpeg, WholeDotsPerInchOrPerCentimetreSurvive) {
     }
 }
 
-TEST(Jpeg, AFileCutShortIsAnErrorNotGray) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, AFileCutShortIsAnErrorNotGray) {
     const Image image = test::make_pattern({64, 64}, 3, DType::u8);
     save_image({image.view(), {}, nullptr}, folder / "a.jpg");
     auto bytes = test::read_bytes(folder / "a.jpg");
@@ -252,8 +238,7 @@ ImageMetadata with_resolution(double per_m) {
     return metadata;
 }
 
-TEST(Jpeg, AResolutionThatOneUnitCannotHoldIsKeptInTheOther) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, AResolutionThatOneUnitCannotHoldIsKeptInTheOther) {
     const Image image = test::make_pattern({8, 8}, 1, DType::u8);
     for (const double per_m : {4e6, 6553500.0, 100.0, 50.0}) {  // 4e6: pixels of 0.25 um, 101600 dots per inch
         const ImageMetadata metadata = with_resolution(per_m);
@@ -263,8 +248,7 @@ TEST(Jpeg, AResolutionThatOneUnitCannotHoldIsKeptInTheOther) {
     }
 }
 
-TEST(Jpeg, AResolutionThatNoUnitHoldsIsNamedAsLost) {
-    const TemporaryFolder folder;
+TEST_F(Jpeg, AResolutionThatNoUnitHoldsIsNamedAsLost) {
     const Image image = test::make_pattern({8, 8}, 1, DType::u8);
     for (const double per_m : {1e8, 6553560.0, 10.0}) {
         const ImageMetadata metadata = with_resolution(per_m);

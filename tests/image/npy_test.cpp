@@ -9,10 +9,10 @@
 namespace pb::image {
 namespace {
 
-using test::TemporaryFolder;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using Npy = test::InFolder;
 
 /// A file with this header text and these samples.
 void write_npy_fixture(const std::filesystem::path& path, const std::string& header, const std::vector<char>& samples,
@@ -30,8 +30,7 @@ std::string header_of(const std::string& descr, const std::string& shape, const 
     return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
 }
 
-TEST(Npy, AllVersionsAndByteOrdersAreRead) {
-    const TemporaryFolder folder;
+TEST_F(Npy, AllVersionsAndByteOrdersAreRead) {
     for (const char version : {'\1', '\2', '\3'}) {
         write_npy_fixture(folder / "a.npy", header_of("<u2", "(1, 2)"), {1, 2, 3, 4}, version);
         EXPECT_EQ(load_image(folder / "a.npy").as<uint16_t>()[0], 0x0201);
@@ -40,22 +39,19 @@ TEST(Npy, AllVersionsAndByteOrdersAreRead) {
     }
 }
 
-TEST(Npy, TextsMayHaveDoubleQuotes) {
-    const TemporaryFolder folder;
+TEST_F(Npy, TextsMayHaveDoubleQuotes) {
     write_npy_fixture(folder / "a.npy", R"({'descr': "<u2", 'fortran_order': False, 'shape': (1, 1)})", {1, 2});
     EXPECT_EQ(*load_image(folder / "a.npy").as<uint16_t>(), 0x0201);
 }
 
-TEST(Npy, OtherVersionsAreRefusedByNumber) {
-    const TemporaryFolder folder;
+TEST_F(Npy, OtherVersionsAreRefusedByNumber) {
     for (const char version : {'\0', '\4'}) {
         write_npy_fixture(folder / "a.npy", header_of("<u2", "(1, 2)"), {1, 2, 3, 4}, version);
         EXPECT_THAT(test::refusal_of(folder / "a.npy"), HasSubstr("version " + std::to_string(version)));
     }
 }
 
-TEST(Npy, ShapesMakeGrayColourAndAlpha) {
-    const TemporaryFolder folder;
+TEST_F(Npy, ShapesMakeGrayColourAndAlpha) {
     const std::vector<std::tuple<std::string, int64_t, bool>> shapes{{"(2, 6)", 1, false},    {"(2L, 6L)", 1, false},
                                                                      {"(2, 6, 1)", 1, false}, {"(2, 3, 2)", 1, true},
                                                                      {"(2, 2, 3)", 3, false}, {"(1, 3, 4)", 3, true}};
@@ -71,8 +67,7 @@ TEST(Npy, ShapesMakeGrayColourAndAlpha) {
     }
 }
 
-TEST(Npy, AnAxisOfOneChannelIsKept) {
-    const TemporaryFolder folder;
+TEST_F(Npy, AnAxisOfOneChannelIsKept) {
     for (const auto* shape : {"(2, 6)", "(2, 6, 1)"}) {
         write_npy_fixture(folder / "a.npy", header_of("|u1", shape), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
         const ImageInfo info = open_image(folder / "a.npy")->info();
@@ -91,8 +86,7 @@ TEST(Npy, AnAxisOfOneChannelIsKept) {
     }
 }
 
-TEST(Npy, RefusalsSayWhatToDo) {
-    const TemporaryFolder folder;
+TEST_F(Npy, RefusalsSayWhatToDo) {
     const auto refusal = [&](const std::string& header, size_t bytes) {
         write_npy_fixture(folder / "a.npy", header, std::vector<char>(bytes));
         return test::refusal_of(folder / "a.npy");
@@ -122,8 +116,7 @@ TEST(Npy, RefusalsSayWhatToDo) {
     EXPECT_THAT(refusal("", 4), HasSubstr("descr"));
 }
 
-TEST(Npy, NanIsRefusedWithItsPlace) {
-    const TemporaryFolder folder;
+TEST_F(Npy, NanIsRefusedWithItsPlace) {
     Image image = test::make_pattern({9, 11}, 3, DType::f32);
     image.as<float>()[(4 * 11 + 7) * 3 + 2] = std::nanf("");
     for (const char* name : {"a.npy", "a.tif"}) {
@@ -140,8 +133,7 @@ TEST(Npy, NanIsRefusedWithItsPlace) {
     }
 }
 
-TEST(Npy, NanInAlphaIsRead) {
-    const TemporaryFolder folder;
+TEST_F(Npy, NanInAlphaIsRead) {
     const Image image = test::make_pattern({9, 11}, 3, DType::f32);
     Image alpha = test::make_pattern({9, 11}, 1, DType::f32);
     alpha.as<float>()[4 * 11 + 7] = std::nanf("");
@@ -151,8 +143,7 @@ TEST(Npy, NanInAlphaIsRead) {
     }
 }
 
-TEST(Npy, PartsEqualTheWhole) {
-    const TemporaryFolder folder;
+TEST_F(Npy, PartsEqualTheWhole) {
     const Image image = test::make_pattern({41, 57}, 3, DType::f32);
     save_image({image.view(), {}, nullptr}, folder / "a.npy");
     test::expect_parts_equal_whole(folder / "a.npy", image);

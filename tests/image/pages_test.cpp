@@ -23,13 +23,13 @@ using test::make_pattern;
 using test::plane;
 using test::read_page;
 using test::same_bytes;
-using test::TemporaryFolder;
 using test::TiffKind;
 using test::write_pages;
 using test::write_planes;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using Stack = test::InFolder;
 
 std::vector<int64_t> numbers_of(ImageFile& file) {
     std::vector<int64_t> numbers;
@@ -40,8 +40,7 @@ std::vector<int64_t> numbers_of(ImageFile& file) {
     return numbers;
 }
 
-TEST(Stack, PagesAreReadInAnyOrder) {
-    const TemporaryFolder folder;
+TEST_F(Stack, PagesAreReadInAnyOrder) {
     for (const TiffKind& kind : {TiffKind{}, TiffKind{.mode = "wb"}, TiffKind{.mode = "w8", .tile = 16},
                                  TiffKind{.compression = COMPRESSION_LZW}}) {
         write_planes(folder / "a.tif", "", kind);
@@ -52,8 +51,7 @@ TEST(Stack, PagesAreReadInAnyOrder) {
     }
 }
 
-TEST(Stack, ChosenPagesAreTheOnlyOnes) {
-    const TemporaryFolder folder;
+TEST_F(Stack, ChosenPagesAreTheOnlyOnes) {
     write_planes(folder / "a.tif", "");
     const auto file = open_stack(folder / "a.tif", std::vector<int64_t>{1, 3});
     EXPECT_THAT(numbers_of(*file), ElementsAre(1, 3));
@@ -86,8 +84,7 @@ void close_cycle(const std::filesystem::path& file) {
     std::ofstream(file, std::ios::binary) << content;
 }
 
-TEST(Stack, ACycleOfDirectoriesIsNamed) {
-    const TemporaryFolder folder;
+TEST_F(Stack, ACycleOfDirectoriesIsNamed) {
     for (const TiffKind& kind : {TiffKind{}, TiffKind{.mode = "wb"}, TiffKind{.mode = "w8"}}) {
         write_planes(folder / "a.tif", "", kind);
         close_cycle(folder / "a.tif");
@@ -97,8 +94,7 @@ TEST(Stack, ACycleOfDirectoriesIsNamed) {
     }
 }
 
-TEST(Stack, OneImageIsAStackOfOnePage) {
-    const TemporaryFolder folder;
+TEST_F(Stack, OneImageIsAStackOfOnePage) {
     const Image image = make_pattern(kPlaneExtent, 3, DType::u8);
     for (const char* name : {"a.tif", "a.png"}) {
         save_image({image.view()}, folder / name);
@@ -110,8 +106,7 @@ TEST(Stack, OneImageIsAStackOfOnePage) {
     }
 }
 
-TEST(Stack, ThumbnailsAndMasksAreNoPages) {
-    const TemporaryFolder folder;
+TEST_F(Stack, ThumbnailsAndMasksAreNoPages) {
     const Image small = make_pattern({5, 7}, 1, DType::u16);
     write_pages(folder / "a.tif", {{small, FILETYPE_REDUCEDIMAGE},
                                    {plane(0)},
@@ -129,8 +124,7 @@ TEST(Stack, ThumbnailsAndMasksAreNoPages) {
 }
 
 /// As camera raw has it: the preview is the only page, and the image lies below it.
-TEST(Stack, APreviewOfAnImageBelowItIsRefused) {
-    const TemporaryFolder folder;
+TEST_F(Stack, APreviewOfAnImageBelowItIsRefused) {
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
     std::array<uint64_t, 1> below{0};  // the next directory
     for (const bool is_preview : {true, false}) {
@@ -146,8 +140,7 @@ TEST(Stack, APreviewOfAnImageBelowItIsRefused) {
     EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }), HasSubstr("preview"));
 }
 
-TEST(Stack, UnequalPagesAreRefusedByNumber) {
-    const TemporaryFolder folder;
+TEST_F(Stack, UnequalPagesAreRefusedByNumber) {
     const std::vector<test::FixturePage> others = {{make_pattern({20, 31}, 1, DType::u16)},
                                                    {make_pattern(kPlaneExtent, 1, DType::u8)},
                                                    {make_pattern(kPlaneExtent, 3, DType::u16)},
@@ -160,8 +153,7 @@ TEST(Stack, UnequalPagesAreRefusedByNumber) {
     }
 }
 
-TEST(Stack, UnsupportedAndDamagedPagesAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Stack, UnsupportedAndDamagedPagesAreNamed) {
     TiffKind lab;
     lab.photometric = PHOTOMETRIC_CIELAB;
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
@@ -186,8 +178,7 @@ TEST(Stack, UnsupportedAndDamagedPagesAreNamed) {
                 AllOf(HasSubstr("page 2 of "), HasSubstr("damaged")));
 }
 
-TEST(Stack, TruncatedStacksAreErrors) {
-    const TemporaryFolder folder;
+TEST_F(Stack, TruncatedStacksAreErrors) {
     write_planes(folder / "a.tif", "", {.compression = COMPRESSION_LZW});
     const auto bytes = test::read_bytes(folder / "a.tif");
     for (size_t length = 8; length + 8 < bytes.size(); length += 97) {
@@ -244,8 +235,7 @@ void write_one_directory(const std::filesystem::path& path, const std::string& t
 
 std::string imagej_text(int images) { return "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n"; }
 
-TEST(Stack, OneDirectoryOfImageJDescribesManyImages) {
-    const TemporaryFolder folder;
+TEST_F(Stack, OneDirectoryOfImageJDescribesManyImages) {
     write_one_directory(folder / "a.tif", imagej_text(3), 3);
     const auto file = open_stack(folder / "a.tif", {});
     ASSERT_EQ(file->num_pages(), 3);
@@ -256,8 +246,7 @@ TEST(Stack, OneDirectoryOfImageJDescribesManyImages) {
                 AllOf(HasSubstr("damaged"), HasSubstr("4 images")));
 }
 
-TEST(Stack, OneDirectoryOfTifffileDescribesManyPagesIfItIsTruncated) {
-    const TemporaryFolder folder;
+TEST_F(Stack, OneDirectoryOfTifffileDescribesManyPagesIfItIsTruncated) {
     for (const char* text :
          {R"({"truncated": true, "shape": [3, 20, 30]})", R"({"shape": [3, 20, 30], "truncated": true})"}) {
         write_one_directory(folder / "a.tif", text, 3);
@@ -271,8 +260,7 @@ TEST(Stack, OneDirectoryOfTifffileDescribesManyPagesIfItIsTruncated) {
     EXPECT_EQ(open_stack(folder / "whole.tif", {})->num_pages(), 1);
 }
 
-TEST(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
-    const TemporaryFolder folder;
+TEST_F(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
     const auto ome = [](const char* data) {
         return fmt::format(
             "<OME><Image><Pixels SizeC=\"2\" SizeT=\"1\" SizeX=\"30\" SizeZ=\"3\">{}</Pixels></Image></OME>", data);
@@ -300,8 +288,7 @@ TEST(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
     EXPECT_EQ(open_stack(folder / "text.tif", {})->num_pages(), 1);
 }
 
-TEST(Stack, TheColoursOfAPlaneOfOmeXmlAreNoPages) {
-    const TemporaryFolder folder;
+TEST_F(Stack, TheColoursOfAPlaneOfOmeXmlAreNoPages) {
     const std::string text = "<OME><Image><Pixels SizeC=\"3\" SizeT=\"1\" SizeZ=\"4\"></Pixels></Image></OME>";
     write_one_directory(folder / "a.tif", text, 4, 3);
     EXPECT_EQ(open_stack(folder / "a.tif", {})->num_pages(), 4);
@@ -319,8 +306,7 @@ std::pair<std::string, std::vector<std::string>> described(const std::filesystem
     return found;
 }
 
-TEST(Stack, SomePagesOfImageJKeepWhatHoldsForThem) {
-    const TemporaryFolder folder;
+TEST_F(Stack, SomePagesOfImageJKeepWhatHoldsForThem) {
     const std::filesystem::path path = folder / "a.tif";
     const std::string head = "ImageJ=1.54f\n", along = "images=5\nslices=5\nunit=um\nspacing=0.5\nmin=1.0\n";
     for (const bool is_one_directory : {false, true}) {
@@ -342,8 +328,7 @@ TEST(Stack, SomePagesOfImageJKeepWhatHoldsForThem) {
                               ElementsAre("ImageJ's channels, slices, mode, spacing (only some pages are taken)")));
 }
 
-TEST(Stack, SomePagesHaveNoDescriptionOfAll) {
-    const TemporaryFolder folder;
+TEST_F(Stack, SomePagesHaveNoDescriptionOfAll) {
     for (const char* description : {kOme, "{\"shape\": [5, 20, 30]}"}) {
         write_planes(folder / "a.tif", description);
         EXPECT_EQ(description_of(*open_stack(folder / "a.tif", std::vector<int64_t>{0, 1, 2, 3, 4})), description);

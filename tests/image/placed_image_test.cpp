@@ -12,8 +12,8 @@ namespace {
 
 using test::make_pattern;
 using test::same_bytes;
-using test::TemporaryFolder;
 using testing::HasSubstr;
+using PlacedImages = test::InFolder;
 
 /// Not a multiple of a tile, three tiles each way.
 constexpr Extent kExtent{600, 531};
@@ -40,8 +40,7 @@ void write_in_squares(const std::filesystem::path& file, const Image& pixels, co
     placed.commit();
 }
 
-TEST(PlacedImage, AnyRectanglesGiveTheImage) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, AnyRectanglesGiveTheImage) {
     for (const char* name : {"a.tif", "a.npy", "a.raw"})
         for (const DType dtype : {DType::u8, DType::u16, DType::f32})
             for (const int64_t channels : {1, 3})
@@ -55,8 +54,7 @@ TEST(PlacedImage, AnyRectanglesGiveTheImage) {
     EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.npy", "a.raw", "a.tif"})) << "no temporary file is left";
 }
 
-TEST(PlacedImage, AFileThatIsGoneIsAnOutputThatCannotBeWrittenAndNoInput) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, AFileThatIsGoneIsAnOutputThatCannotBeWrittenAndNoInput) {
     const Image image = make_pattern({8, 8}, 1, DType::u8);
     try {
         (void)open_placed(folder / ".a.npy.0.part", info_of(image), folder / "a.npy");
@@ -67,8 +65,7 @@ TEST(PlacedImage, AFileThatIsGoneIsAnOutputThatCannotBeWrittenAndNoInput) {
     }
 }
 
-TEST(PlacedImage, NpyAndRawAreTheBytesOfASingleWriter) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, NpyAndRawAreTheBytesOfASingleWriter) {
     const Image image = make_pattern(kExtent, 3, DType::u16);
     for (const std::string ending : {".npy", ".raw"}) {
         write_in_squares(folder / ("a" + ending), image, {}, 200);
@@ -77,8 +74,7 @@ TEST(PlacedImage, NpyAndRawAreTheBytesOfASingleWriter) {
     }
 }
 
-TEST(PlacedImage, CompressedTilesHoldTheSamePixelsInFewerBytes) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, CompressedTilesHoldTheSamePixelsInFewerBytes) {
     for (const Compression compression : {Compression::deflate, Compression::lzw})
         for (const DType dtype : {DType::u8, DType::u16, DType::f32}) {
             const Image image = make_pattern(kExtent, 3, dtype), alpha = make_pattern(kExtent, 1, dtype, 3);
@@ -107,8 +103,7 @@ TEST(PlacedImage, CompressedTilesHoldTheSamePixelsInFewerBytes) {
     EXPECT_EQ(folder.names(), std::vector<std::string>{"a.tif"}) << "no temporary file is left";
 }
 
-TEST(PlacedImage, SmoothTilesTakeLessRoomCompressed) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, SmoothTilesTakeLessRoomCompressed) {
     Image image(kExtent, 1, DType::u16);
     for (int64_t i = 0; i < kExtent.pixels(); ++i) image.as<uint16_t>()[i] = static_cast<uint16_t>(i % kExtent.w * 40);
     for (const Compression compression : {Compression::none, Compression::deflate, Compression::lzw}) {
@@ -122,8 +117,7 @@ TEST(PlacedImage, SmoothTilesTakeLessRoomCompressed) {
     EXPECT_LT(bytes("lzw.tif") * 10, bytes("none.tif"));
 }
 
-TEST(PlacedImage, AFullDiskWhileItIsCompressedIsAnError) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, AFullDiskWhileItIsCompressedIsAnError) {
     const Image image = make_pattern({40, 50}, 1, DType::u8);
     save_image({image.view()}, folder / "whole.tif", Compression::deflate);
     const auto whole = std::filesystem::file_size(folder / "whole.tif");
@@ -136,16 +130,14 @@ TEST(PlacedImage, AFullDiskWhileItIsCompressedIsAnError) {
     EXPECT_EQ(folder.names(), std::vector<std::string>{"whole.tif"});
 }
 
-TEST(PlacedImage, OnlyTiffIsCompressed) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, OnlyTiffIsCompressed) {
     EXPECT_THROW(PlacedImage({kExtent, 1, DType::u8, false}, nullptr, folder / "a.npy", Compression::lzw), UsageError);
     EXPECT_NO_THROW(check_can_compress(Compression::none, "a.npy"));
     EXPECT_NO_THROW(check_can_compress(Compression::deflate, "a.TIFF"));
     EXPECT_TRUE(folder.names().empty());
 }
 
-TEST(PlacedImage, AlphaAndMetadataAreKept) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, AlphaAndMetadataAreKept) {
     const Image pixels = make_pattern(kExtent, 3, DType::u16);
     const Image alpha = make_pattern(kExtent, 1, DType::u16, 3);
     write_in_squares(folder / "a.tif", pixels, alpha, 96);
@@ -164,8 +156,7 @@ TEST(PlacedImage, AlphaAndMetadataAreKept) {
     EXPECT_TRUE(file->metadata().premultiplied_alpha);
 }
 
-TEST(PlacedImage, IsATiledBigTiff) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, IsATiledBigTiff) {
     const Image image = make_pattern(kExtent, 1, DType::u8);
     write_in_squares(folder / "a.tif", image, {}, 128);
     EXPECT_EQ(std::string(test::read_bytes(folder / "a.tif").data(), 4), std::string("II+\0", 4));
@@ -178,9 +169,8 @@ TEST(PlacedImage, IsATiledBigTiff) {
     for (size_t i = 0; i < pixels.size(); ++i) ASSERT_EQ(TIFFGetG(pixels[i]), image.as<uint8_t>()[i]) << i;
 }
 
-TEST(PlacedImage, PlacesGoBeyond4GiBAndDoNotOverlap) {
+TEST_F(PlacedImages, PlacesGoBeyond4GiBAndDoNotOverlap) {
     const ImageInfo info{{173206, 173206}, 1, DType::u8};  // 30 gigapixels
-    const TemporaryFolder folder;
     const PixelPlaces tiled = find_places(info, folder / "a.tif");
     EXPECT_EQ(tiled.of(0, 0), 16U);
     EXPECT_EQ(tiled.of(0, 256), 16U + 256 * 256);
@@ -192,8 +182,7 @@ TEST(PlacedImage, PlacesGoBeyond4GiBAndDoNotOverlap) {
     EXPECT_GT(dense.end(), uint64_t{30000000000});
 }
 
-TEST(PlacedImage, NothingAppearsUnlessItIsCommitted) {
-    const TemporaryFolder folder;
+TEST_F(PlacedImages, NothingAppearsUnlessItIsCommitted) {
     { const PlacedImage placed({kExtent, 1, DType::u8}, nullptr, folder / "a.tif"); }
     EXPECT_TRUE(folder.names().empty());
     EXPECT_THROW(PlacedImage({kExtent, 1, DType::u8}, nullptr, folder / "a.png"), UsageError);

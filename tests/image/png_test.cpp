@@ -12,12 +12,11 @@ namespace pb::image {
 namespace {
 
 using test::PngKind;
-using test::TemporaryFolder;
 using test::write_png_fixture;
 using testing::HasSubstr;
+using Png = test::InFolder;
 
-TEST(Png, PalettesAreExpanded) {
-    const TemporaryFolder folder;
+TEST_F(Png, PalettesAreExpanded) {
     for (const int bits : {1, 2, 4, 8}) {
         PngKind kind{bits, PNG_COLOR_TYPE_PALETTE};
         kind.palette = {{10, 20, 30}, {40, 50, 60}};
@@ -33,8 +32,7 @@ TEST(Png, PalettesAreExpanded) {
     }
 }
 
-TEST(Png, PalettesWithTransparencyHaveAlpha) {
-    const TemporaryFolder folder;
+TEST_F(Png, PalettesWithTransparencyHaveAlpha) {
     PngKind kind{8, PNG_COLOR_TYPE_PALETTE};
     kind.palette = {{10, 20, 30}, {40, 50, 60}};
     kind.palette_alpha = {77};
@@ -47,8 +45,7 @@ TEST(Png, PalettesWithTransparencyHaveAlpha) {
     EXPECT_EQ(load_image(folder / "palette.png").as<uint8_t>()[3], 10);
 }
 
-TEST(Png, ATransparentColourBecomesAlpha) {
-    const TemporaryFolder folder;
+TEST_F(Png, ATransparentColourBecomesAlpha) {
     PngKind kind{8, PNG_COLOR_TYPE_GRAY};
     png_color_16 transparent{};
     transparent.gray = 9;
@@ -76,8 +73,7 @@ void insert_chunk(const std::filesystem::path& path, const std::string& type, co
     test::write_bytes(path, bytes);
 }
 
-TEST(Png, MetadataThatNoOutputKeepsIsNamed) {
-    const TemporaryFolder folder;
+TEST_F(Png, MetadataThatNoOutputKeepsIsNamed) {
     const auto not_kept = [&](const std::string& type, const std::string& content) {
         write_png_fixture(folder / "a.png", PngKind{}, {{1, 2, 3}}, 1);
         insert_chunk(folder / "a.png", type, content);
@@ -102,8 +98,7 @@ TEST(Png, MetadataThatNoOutputKeepsIsNamed) {
         EXPECT_THAT(not_kept("iCCP", damaged), testing::ElementsAre("damaged colour profile"));
 }
 
-TEST(Png, TextsAndXmpSurvive) {
-    const TemporaryFolder folder;
+TEST_F(Png, TextsAndXmpSurvive) {
     write_png_fixture(folder / "a.png", PngKind{}, {{1, 2, 3}}, 1);
     const std::string comment("Comment\0by hand", 15), other("XML:com.adobe.xmp\0\1\0\0\0packed", 28);
     insert_chunk(folder / "a.png", "iTXt", std::string(kXmpKeyword) + "<x/>");
@@ -123,8 +118,7 @@ TEST(Png, TextsAndXmpSurvive) {
     }
 }
 
-TEST(Png, AnAspectRatioIsNoResolution) {
-    const TemporaryFolder folder;
+TEST_F(Png, AnAspectRatioIsNoResolution) {
     PngKind kind;
     kind.resolution_unit = PNG_RESOLUTION_METER;
     write_png_fixture(folder / "metres.png", kind, {{1, 2, 3}}, 1);
@@ -139,8 +133,7 @@ TEST(Png, AnAspectRatioIsNoResolution) {
 }
 
 /// Some programs put the mark of JPEG before the block.
-TEST(Png, HasItsExifOnceAndWithoutAMark) {
-    const TemporaryFolder folder;
+TEST_F(Png, HasItsExifOnceAndWithoutAMark) {
     const std::vector<std::byte> exif = make_orientation_exif(6);
     const std::string block(reinterpret_cast<const char*>(exif.data()), exif.size());
     write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
@@ -160,8 +153,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST(Png, ExifThatIsNoTiffIsNamedAndNotCopied) {
-    const TemporaryFolder folder;
+TEST_F(Png, ExifThatIsNoTiffIsNamedAndNotCopied) {
     const auto read = [&](const std::string& block) {
         write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
         insert_chunk(folder / "a.png", "eXIf", block);
@@ -189,8 +181,7 @@ std::string profile_chunk(const std::string& profile) {
 }
 
 /// As libpng does. Each chunk is put before the others.
-TEST(Png, OfSeveralProfilesAndExifBlocksTheFirstCounts) {
-    const TemporaryFolder folder;
+TEST_F(Png, OfSeveralProfilesAndExifBlocksTheFirstCounts) {
     const std::string first("II*\0\10\0\0\0first", 13), second("MM\0*\0\0\0\10second", 14);
     write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
     for (const std::string& block : {second, second, first}) insert_chunk(folder / "a.png", "eXIf", block);
@@ -203,8 +194,7 @@ TEST(Png, OfSeveralProfilesAndExifBlocksTheFirstCounts) {
 }
 
 /// Each profile takes time to inflate, whether it is whole or not.
-TEST(Png, BehindADamagedProfileNoneIsRead) {
-    const TemporaryFolder folder;
+TEST_F(Png, BehindADamagedProfileNoneIsRead) {
     write_png_fixture(folder / "a.png", {}, {{1, 2, 3}}, 1);
     insert_chunk(folder / "a.png", "iCCP", profile_chunk("whole"));
     insert_chunk(folder / "a.png", "iCCP", "damaged");
@@ -228,8 +218,7 @@ std::vector<size_t> chunk_bytes(const std::filesystem::path& path, const std::st
 }
 
 /// libpng refuses chunks of more than 8,000,000 bytes unless it is told otherwise, OpenCV such with their frame.
-TEST(Png, WhatOtherReadersTakeIsKeptAndMoreIsNamed) {
-    const TemporaryFolder folder;
+TEST_F(Png, WhatOtherReadersTakeIsKeptAndMoreIsNamed) {
     const Image image = test::make_pattern({4, 4}, 3, DType::u8);
     const auto make = [](size_t profile, size_t exif, size_t xmp) {
         ImageMetadata metadata{.icc_profile = std::vector<std::byte>(profile),
@@ -259,15 +248,13 @@ TEST(Png, WhatOtherReadersTakeIsKeptAndMoreIsNamed) {
         EXPECT_THAT(chunk_bytes(folder / "a.png", type), testing::IsEmpty()) << type;
 }
 
-TEST(Png, NothingStandsBehindADeflatedProfile) {
-    const TemporaryFolder folder;
+TEST_F(Png, NothingStandsBehindADeflatedProfile) {
     const ImageMetadata metadata{.icc_profile = std::vector<std::byte>(1000)};
     save_image({test::make_pattern({4, 4}, 3, DType::u8).view(), {}, &metadata}, folder / "a.png");
     EXPECT_THAT(chunk_bytes(folder / "a.png", "iCCP"), testing::ElementsAre(testing::Lt(100)));
 }
 
-TEST(Png, InterlacedFilesReadAsOthers) {
-    const TemporaryFolder folder;
+TEST_F(Png, InterlacedFilesReadAsOthers) {
     std::vector<std::vector<png_byte>> rows;
     for (png_byte y = 0; y < 19; ++y) {
         rows.emplace_back();
@@ -281,16 +268,14 @@ TEST(Png, InterlacedFilesReadAsOthers) {
             ASSERT_EQ(image.as<uint16_t>()[y * 23 + x], rows[y][2 * x] * 256 + rows[y][2 * x + 1]);
 }
 
-TEST(Png, FewBitsOfGrayAreRefusedByName) {
-    const TemporaryFolder folder;
+TEST_F(Png, FewBitsOfGrayAreRefusedByName) {
     for (const int bits : {1, 2, 4}) {
         write_png_fixture(folder / "few.png", {bits, PNG_COLOR_TYPE_GRAY}, {{0x12}}, 2);
         EXPECT_THAT(test::refusal_of(folder / "few.png"), HasSubstr(std::to_string(bits) + "-bit gray"));
     }
 }
 
-TEST(Png, AHeaderThatTheFileCannotFillIsRefusedBeforeAllocating) {
-    const TemporaryFolder folder;
+TEST_F(Png, AHeaderThatTheFileCannotFillIsRefusedBeforeAllocating) {
     write_png_fixture(folder / "a.png", {}, {{1, 2, 3, 4, 5, 6}}, 2);
     auto bytes = test::read_bytes(folder / "a.png");
     bytes[16] = 0x7F;  // width and height near 2^31, and the checksum that goes with it

@@ -6,12 +6,11 @@
 namespace pb::image {
 namespace {
 
-using test::TemporaryFolder;
 using testing::AllOf;
 using testing::HasSubstr;
+using Raw = test::InFolder;
 
-TEST(Raw, SamplesAreReadByWindowsAsTheirShapeSays) {
-    const TemporaryFolder folder;
+TEST_F(Raw, SamplesAreReadByWindowsAsTheirShapeSays) {
     for (const DType dtype : {DType::u8, DType::u16, DType::f32})
         for (const int64_t channels : {1, 3}) {
             const Image image = test::make_pattern({23, 31}, channels, dtype);
@@ -25,8 +24,7 @@ TEST(Raw, SamplesAreReadByWindowsAsTheirShapeSays) {
         }
 }
 
-TEST(Raw, AlphaIsToldApart) {
-    const TemporaryFolder folder;
+TEST_F(Raw, AlphaIsToldApart) {
     const Image pixels = test::make_pattern({9, 7}, 3, DType::u8);
     const Image alpha = test::make_pattern({9, 7}, 1, DType::u8, 5);
     save_image({.pixels = pixels.view(), .alpha = alpha.view()}, folder / "a.raw");
@@ -36,8 +34,7 @@ TEST(Raw, AlphaIsToldApart) {
     EXPECT_TRUE(test::same_bytes(file->read_alpha(part), test::crop(alpha, part)));
 }
 
-TEST(Raw, AnotherLengthIsRefused) {
-    const TemporaryFolder folder;
+TEST_F(Raw, AnotherLengthIsRefused) {
     test::write_bytes(folder / "a.raw", std::vector<char>(100));
     EXPECT_THAT(usage_error([&] {
                     (void)open_raw_image(folder / "a.raw", {{10, 11}, 1, DType::u8});

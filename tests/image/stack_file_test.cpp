@@ -17,12 +17,12 @@ using test::make_pattern;
 using test::plane;
 using test::read_page;
 using test::same_bytes;
-using test::TemporaryFolder;
 using test::TiffKind;
 using test::write_pages;
 using test::write_planes;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using StackFiles = test::InFolder;
 
 /// Writes all chosen pages of `from`, unchanged, as a stack.
 void copy_stack(ImageFile& from, const std::filesystem::path& to, std::optional<Compression> chosen = {}) {
@@ -34,8 +34,7 @@ void copy_stack(ImageFile& from, const std::filesystem::path& to, std::optional<
     stack.commit();
 }
 
-TEST(StackFile, ACopyHasPixelsDescriptionAndByteOrder) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, ACopyHasPixelsDescriptionAndByteOrder) {
     for (const TiffKind& kind : {TiffKind{}, TiffKind{.mode = "wb", .compression = COMPRESSION_ADOBE_DEFLATE}}) {
         write_planes(folder / "a.tif", kOme, kind);
         copy_stack(*open_stack(folder / "a.tif", {}), folder / "b.tif");
@@ -49,8 +48,7 @@ TEST(StackFile, ACopyHasPixelsDescriptionAndByteOrder) {
     }
 }
 
-TEST(StackFile, UncompressedPixelsOfAllPagesAreContiguous) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, UncompressedPixelsOfAllPagesAreContiguous) {
     for (const char* mode : {"w", "w8"}) {
         write_planes(folder / "a.tif", "ImageJ=1.54f\nimages=5\n", {.mode = mode});
         copy_stack(*open_stack(folder / "a.tif", {}), folder / "b.tif");
@@ -64,8 +62,7 @@ TEST(StackFile, UncompressedPixelsOfAllPagesAreContiguous) {
     }
 }
 
-TEST(StackFile, PagesOfUnequalCompressionAreKept) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, PagesOfUnequalCompressionAreKept) {
     using Compressions = std::vector<int>;
     for (const Compressions& compressions : {Compressions{COMPRESSION_LZW, COMPRESSION_NONE, COMPRESSION_LZW},
                                              Compressions{COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_NONE}}) {
@@ -97,8 +94,7 @@ class LargeStack final : public ImageFile {
     int64_t num_pages_;
 };
 
-TEST(StackFile, OneThatMayOutgrowATiffOfFourGigabytesIsABigTiff) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, OneThatMayOutgrowATiffOfFourGigabytesIsABigTiff) {
     for (const int64_t num_pages : {1, 2, 3}) {  // LZW may make two of them 6 GB
         const StackFile stack(LargeStack(num_pages), folder / "a.tif", {});
         const std::vector<std::string> names = folder.names();
@@ -108,8 +104,7 @@ TEST(StackFile, OneThatMayOutgrowATiffOfFourGigabytesIsABigTiff) {
     }
 }
 
-TEST(StackFile, ResolutionWithoutUnitIsKept) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, ResolutionWithoutUnitIsKept) {
     write_planes(folder / "a.tif", "");
     const auto file = open_stack(folder / "a.tif", {});
     const Image image = plane(0);
@@ -124,8 +119,7 @@ TEST(StackFile, ResolutionWithoutUnitIsKept) {
     EXPECT_FALSE(read.x_resolution_per_m);
 }
 
-TEST(StackFile, ChosenCompressionReplacesThatOfThePages) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, ChosenCompressionReplacesThatOfThePages) {
     write_planes(folder / "a.tif", "", {.compression = COMPRESSION_LZW});
     const auto file = open_stack(folder / "a.tif", {});
     for (const auto& [chosen, number] : std::vector<std::pair<Compression, int>>{
@@ -137,8 +131,7 @@ TEST(StackFile, ChosenCompressionReplacesThatOfThePages) {
     }
 }
 
-TEST(StackFile, AlphaAndFloatsInBigEndianFilesAreKept) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, AlphaAndFloatsInBigEndianFilesAreKept) {
     const auto page = [](uint32_t i) { return make_pattern(kPlaneExtent, 4, DType::f32, 77 * i); };
     write_pages(folder / "a.tif", {{page(0), 0, "", true}, {page(1), 0, "", true}},
                 {.mode = "wb", .compression = COMPRESSION_LZW});
@@ -150,8 +143,7 @@ TEST(StackFile, AlphaAndFloatsInBigEndianFilesAreKept) {
     }
 }
 
-TEST(StackFile, AFileAppearsOnlyWhenItIsComplete) {
-    const TemporaryFolder folder;
+TEST_F(StackFiles, AFileAppearsOnlyWhenItIsComplete) {
     write_planes(folder / "a.tif", "");
     const auto file = open_stack(folder / "a.tif", {});
     const Image image = plane(0);

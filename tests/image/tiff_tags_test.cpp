@@ -11,11 +11,11 @@ namespace pb::image {
 namespace {
 
 using test::make_pattern;
-using test::TemporaryFolder;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using TiffTags = test::InFolder;
 
 /// Tags that libtiff does not know by itself, as GDAL makes them known.
 void know_gdal_tags(TIFF* tiff) {
@@ -56,8 +56,7 @@ std::string joined(const std::vector<std::string>& words) {
     return all;
 }
 
-TEST(TiffTags, ThePositionSurvivesUnlessTheImageIsCropped) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, ThePositionSurvivesUnlessTheImageIsCropped) {
     write_file(folder / "a.tif", [](TIFF* tiff) {
         TIFFSetField(tiff, TIFFTAG_XPOSITION, 2.5F);
         TIFFSetField(tiff, TIFFTAG_YPOSITION, 0.75F);
@@ -93,8 +92,7 @@ void negate_tag(const std::filesystem::path& path, uint16_t number) {
 }
 
 /// Stages have such places, and libtiff does not write them.
-TEST(TiffTags, APositionBelowZeroIsNamedAndTheFileIsWritten) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, APositionBelowZeroIsNamedAndTheFileIsWritten) {
     write_file(folder / "a.tif",
                [](TIFF* tiff) {
                    TIFFSetField(tiff, TIFFTAG_XPOSITION, 2.5F);
@@ -108,8 +106,7 @@ TEST(TiffTags, APositionBelowZeroIsNamedAndTheFileIsWritten) {
     EXPECT_FALSE(open_image(folder / "b.tif")->metadata().tiff_position);
 }
 
-TEST(TiffTags, TagsThatLibtiffDoesNotListAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, TagsThatLibtiffDoesNotListAreNamed) {
     const auto not_kept = [&](const auto& set) {
         write_file(folder / "a.tif", set);
         return joined(open_image(folder / "a.tif")->metadata().not_kept);
@@ -123,8 +120,7 @@ TEST(TiffTags, TagsThatLibtiffDoesNotListAreNamed) {
     EXPECT_EQ(not_kept([](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_PAGENUMBER, 0, 2); }), "PageNumber");
 }
 
-TEST(TiffTags, XmpSurvivesInEveryFormatThatHoldsIt) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, XmpSurvivesInEveryFormatThatHoldsIt) {
     const std::string packet = "<x:xmpmeta/>";
     write_file(folder / "a.tif", [&](TIFF* tiff) {
         TIFFSetField(tiff, TIFFTAG_XMLPACKET, static_cast<uint32_t>(packet.size()), packet.data());
@@ -142,8 +138,7 @@ TEST(TiffTags, XmpSurvivesInEveryFormatThatHoldsIt) {
         EXPECT_THAT(lost_metadata(metadata, name, false), ElementsAre("XMP")) << name;
 }
 
-TEST(TiffTags, NodataIsReadAsANumber) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, NodataIsReadAsANumber) {
     const auto nodata_of = [&](const char* text) {
         write_file(folder / "a.tif", [&](TIFF* tiff) { TIFFSetField(tiff, 42113, text); });
         return open_image(folder / "a.tif")->metadata().nodata;
@@ -157,8 +152,7 @@ TEST(TiffTags, NodataIsReadAsANumber) {
     EXPECT_THAT(open_image(folder / "b.tif")->metadata().tiff_tags, IsEmpty());
 }
 
-TEST(TiffTags, ThoseThatHoldAreWrittenAgainWhateverTheByteOrder) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, ThoseThatHoldAreWrittenAgainWhateverTheByteOrder) {
     const double scale[] = {0.5, 0.25, 0};
     for (const char* mode : {"wl", "wb", "w8"}) {
         test::TiffKind kind;
@@ -199,8 +193,7 @@ std::string with_nuls(std::string text) {
 }
 
 /// Photographer and editor (TIFF 6, Copyright). A text of up to four bytes, in BigTIFF eight, lies in the entry itself.
-TEST(TiffTags, TextsOfSeveralStringsSurvive) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, TextsOfSeveralStringsSurvive) {
     const std::string copyright = "photographer|editor|", model = "padded||||||||||||", host = "|of no name";
     for (const std::string artist : {"a|b", "ab|c", "abc|efg", "abc|efgh"})
         for (const char* mode : {"wl", "wb", "w8"}) {
@@ -227,8 +220,7 @@ TEST(TiffTags, TextsOfSeveralStringsSurvive) {
         }
 }
 
-TEST(TiffTags, ATextThatLacksItsLastNulGetsIt) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, ATextThatLacksItsLastNulGetsIt) {
     write_file(folder / "a.tif", [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_COPYRIGHT, "photographer|editor"); },
                {.mode = "wl"});
     divide_text(folder / "a.tif", "photographer|editor");
@@ -243,8 +235,7 @@ TEST(TiffTags, ATextThatLacksItsLastNulGetsIt) {
     EXPECT_EQ(metadata.tiff_tags.at(0).count, 20U);
 }
 
-TEST(TiffTags, OfPlanesThatAreInterleavedTheArrangementIsLeftOut) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, OfPlanesThatAreInterleavedTheArrangementIsLeftOut) {
     const Image image = make_pattern({20, 30}, 3, DType::u16);
     for (const bool planar : {false, true}) {
         const test::TiffKind kind{.planar = planar};
@@ -259,8 +250,7 @@ TEST(TiffTags, OfPlanesThatAreInterleavedTheArrangementIsLeftOut) {
     }
 }
 
-TEST(TiffTags, OfImageJAreNotThoseOfOneImage) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, OfImageJAreNotThoseOfOneImage) {
     static const TIFFFieldInfo kCounts{
         50838, TIFF_VARIABLE2, TIFF_VARIABLE2, TIFF_LONG, FIELD_CUSTOM, 1, 1, const_cast<char*>("Counts")};
     write_file(folder / "a.tif", [&](TIFF* tiff) {
@@ -271,15 +261,13 @@ TEST(TiffTags, OfImageJAreNotThoseOfOneImage) {
     EXPECT_THAT(open_image(folder / "a.tif")->metadata().tiff_tags, IsEmpty());
 }
 
-TEST(TiffTags, ATransferFunctionIsNamed) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, ATransferFunctionIsNamed) {
     const std::vector<uint16_t> curve(65536);
     write_file(folder / "a.tif", [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_TRANSFERFUNCTION, curve.data()); });
     EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept, ElementsAre("TransferFunction"));
 }
 
-TEST(TiffTags, DirectoriesOfExifAndGpsAndUnknownTagsAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, DirectoriesOfExifAndGpsAndUnknownTagsAreNamed) {
     static const TIFFFieldInfo kPrivate{65000, 1, 1, TIFF_SHORT, FIELD_CUSTOM, 1, 0, const_cast<char*>("Private")};
     write_file(folder / "a.tif", [&](TIFF* tiff) {
         TIFFMergeFieldInfo(tiff, &kPrivate, 1);
@@ -291,8 +279,7 @@ TEST(TiffTags, DirectoriesOfExifAndGpsAndUnknownTagsAreNamed) {
                 testing::UnorderedElementsAre("EXIF", "GPS position", "tag 65000"));
 }
 
-TEST(TiffTags, StatisticsOfTheInputAreTakenOutOfGdalsMetadata) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, StatisticsOfTheInputAreTakenOutOfGdalsMetadata) {
     const std::string before = "<GDALMetadata><Item name=\"A\">1</Item>";
     const std::string statistics = "<Item name=\"STATISTICS_MEAN\" sample=\"0\">2</Item>";
     write_file(folder / "a.tif", [&](TIFF* tiff) {
@@ -303,8 +290,7 @@ TEST(TiffTags, StatisticsOfTheInputAreTakenOutOfGdalsMetadata) {
     EXPECT_EQ(joined(lost_metadata(metadata, "b.tif", false)), "GDAL's statistics");
 }
 
-TEST(TiffTags, APartHasNoGeoreferenceAndNoDescriptionOfTheWhole) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, APartHasNoGeoreferenceAndNoDescriptionOfTheWhole) {
     const double scale[] = {0.5, 0.25, 0};
     const auto part_of = [&](const char* description) {
         write_file(folder / "a.tif", [&](TIFF* tiff) {
@@ -322,8 +308,7 @@ TEST(TiffTags, APartHasNoGeoreferenceAndNoDescriptionOfTheWhole) {
     }
 }
 
-TEST(TiffTags, CompressionComesBackWhereItLosesNothing) {
-    const TemporaryFolder folder;
+TEST_F(TiffTags, CompressionComesBackWhereItLosesNothing) {
     for (const int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_PACKBITS}) {
         test::TiffKind kind;
         kind.compression = compression;

@@ -9,10 +9,10 @@ namespace {
 using test::make_pattern;
 using test::same_bytes;
 using test::take_channels;
-using test::TemporaryFolder;
 using test::TiffKind;
 using test::write_tiff_fixture;
 using testing::HasSubstr;
+using Tiff = test::InFolder;
 
 std::vector<TiffKind> all_layouts() {
     std::vector<TiffKind> kinds;
@@ -24,8 +24,7 @@ std::vector<TiffKind> all_layouts() {
     return kinds;
 }
 
-TEST(Tiff, EveryLayoutReadsBack) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, EveryLayoutReadsBack) {
     for (const DType dtype : {DType::u8, DType::u16, DType::f32})
         for (const int64_t channels : {1, 2, 3, 4})
             for (const TiffKind& kind : all_layouts()) {
@@ -46,8 +45,7 @@ TEST(Tiff, EveryLayoutReadsBack) {
             }
 }
 
-TEST(Tiff, PartsEqualTheWhole) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, PartsEqualTheWhole) {
     const Image image = make_pattern({45, 71}, 3, DType::u16);
     for (const TiffKind& kind : all_layouts()) {
         write_tiff_fixture(folder / "a.tif", image, false, kind);
@@ -55,8 +53,7 @@ TEST(Tiff, PartsEqualTheWhole) {
     }
 }
 
-TEST(Tiff, PredictorsAreUndone) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, PredictorsAreUndone) {
     for (const DType dtype : {DType::u8, DType::u16, DType::f32}) {
         const Image image = make_pattern({45, 71}, 3, dtype);
         // libtiff 4.5 writes big-endian files with the float predictor wrongly.
@@ -67,8 +64,7 @@ TEST(Tiff, PredictorsAreUndone) {
     }
 }
 
-TEST(Tiff, JpegInTiffIsReadAsRgb) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, JpegInTiffIsReadAsRgb) {
     Image scene({48, 64}, 3, DType::f32);
     std::fill_n(scene.as<float>(), 48 * 64 * 3, 0.4F);
     Image image(scene.extent(), 3, DType::u8);
@@ -82,8 +78,7 @@ TEST(Tiff, JpegInTiffIsReadAsRgb) {
     }
 }
 
-TEST(Tiff, HarmlessWarningsOfJpegAreIgnored) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, HarmlessWarningsOfJpegAreIgnored) {
     write_tiff_fixture(folder / "a.tif", make_pattern({16, 32}, 3, DType::u8), false,
                        {.compression = COMPRESSION_JPEG, .photometric = PHOTOMETRIC_YCBCR});
     const Image image = load_image(folder / "a.tif");
@@ -97,8 +92,7 @@ TEST(Tiff, HarmlessWarningsOfJpegAreIgnored) {
 }
 
 /// The decoder would give the planes as they are.
-TEST(Tiff, YCbCrInPlanesIsRefused) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, YCbCrInPlanesIsRefused) {
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
     const Image image = make_pattern({16, 16}, 3, DType::u8);
     const TiffKind kind{.compression = COMPRESSION_JPEG, .planar = true, .photometric = PHOTOMETRIC_YCBCR};
@@ -109,8 +103,7 @@ TEST(Tiff, YCbCrInPlanesIsRefused) {
     EXPECT_THAT(test::refusal_of(folder / "a.tif"), HasSubstr("YCbCr"));
 }
 
-TEST(Tiff, OldStyleJpegIsRefusedByItsName) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, OldStyleJpegIsRefusedByItsName) {
     write_tiff_fixture(folder / "a.tif", make_pattern({16, 32}, 3, DType::u8), false,
                        {.compression = COMPRESSION_JPEG, .photometric = PHOTOMETRIC_YCBCR});
     std::vector<char> bytes = test::read_bytes(folder / "a.tif");
@@ -122,8 +115,7 @@ TEST(Tiff, OldStyleJpegIsRefusedByItsName) {
     EXPECT_THAT(test::refusal_of(folder / "a.tif"), HasSubstr("old-style JPEG"));
 }
 
-TEST(Tiff, LostPixelsOfJpegInTiffAreAnErrorNotGray) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, LostPixelsOfJpegInTiffAreAnErrorNotGray) {
     TiffKind kind{"w", COMPRESSION_JPEG, 0, false, 0, 48};
     kind.photometric = PHOTOMETRIC_YCBCR;
     write_tiff_fixture(folder / "a.tif", make_pattern({48, 64}, 3, DType::u8), false, kind);
@@ -134,8 +126,7 @@ TEST(Tiff, LostPixelsOfJpegInTiffAreAnErrorNotGray) {
     EXPECT_THAT(test::refusal_of(folder / "a.tif"), HasSubstr("damaged"));
 }
 
-TEST(Tiff, WhiteIsZeroIsInvertedAndAlphaIsNot) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, WhiteIsZeroIsInvertedAndAlphaIsNot) {
     Image image({1, 1}, 2, DType::u8);
     image.as<uint8_t>()[0] = 10;
     image.as<uint8_t>()[1] = 77;
@@ -148,8 +139,7 @@ TEST(Tiff, WhiteIsZeroIsInvertedAndAlphaIsNot) {
     EXPECT_THAT(file->metadata().not_kept, testing::Contains(testing::HasSubstr("white as zero")));
 }
 
-TEST(Tiff, WhiteIsZeroIsInvertedInTheRangeOfTheType) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, WhiteIsZeroIsInvertedInTheRangeOfTheType) {
     TiffKind kind;
     kind.photometric = PHOTOMETRIC_MINISWHITE;
     Image shorts({1, 1}, 1, DType::u16), floats({1, 1}, 1, DType::f32);
@@ -161,8 +151,7 @@ TEST(Tiff, WhiteIsZeroIsInvertedInTheRangeOfTheType) {
     EXPECT_EQ(*load_image(folder / "f32.tif").as<float>(), 0.75F);
 }
 
-TEST(Tiff, PalettesAreExpanded) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, PalettesAreExpanded) {
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
     Image image({1, 2}, 1, DType::u8);
     image.as<uint8_t>()[0] = 3;
@@ -184,8 +173,7 @@ TEST(Tiff, PalettesAreExpanded) {
                 testing::ElementsAre(0x11, 0x22, 0, 0, 0, 0x33));
 }
 
-TEST(Tiff, SamplesOfUndefinedFormatAreUnsigned) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, SamplesOfUndefinedFormatAreUnsigned) {
     const Image image = make_pattern({5, 7}, 1, DType::u16);
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
     test::set_tiff_tags(tiff, image, false, {});
@@ -195,8 +183,7 @@ TEST(Tiff, SamplesOfUndefinedFormatAreUnsigned) {
     EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
 }
 
-TEST(Tiff, PremultipliedAlphaStaysSo) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, PremultipliedAlphaStaysSo) {
     for (const int64_t channels : {2, 4}) {
         const Image image = make_pattern({5, 5}, channels, DType::u8);
         TiffKind kind;
@@ -212,8 +199,7 @@ TEST(Tiff, PremultipliedAlphaStaysSo) {
     }
 }
 
-TEST(Tiff, TilesStayTilesOrAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, TilesStayTilesOrAreNamed) {
     for (const uint32_t edge : {16U, 48U, 4112U})
         for (const bool alpha : {false, true}) {
             const Image image = make_pattern({37, 53}, alpha ? 4 : 3, DType::u16);
@@ -236,15 +222,14 @@ TEST(Tiff, TilesStayTilesOrAreNamed) {
         }
 }
 
-TEST(Tiff, TilesThatWouldAddManyPixelsAreNone) {
+TEST_F(Tiff, TilesThatWouldAddManyPixelsAreNone) {
     EXPECT_TRUE(can_write_tiles({256, 256}, {30, 20})) << "few in all";
     EXPECT_TRUE(can_write_tiles({512, 512}, {5000, 300}));
     EXPECT_FALSE(can_write_tiles({4096, 16}, {1, 10000000}));
     EXPECT_FALSE(can_write_tiles({250, 256}, {5000, 5000}));
 }
 
-TEST(Tiff, StripsAreShortEnoughForOtherReaders) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, StripsAreShortEnoughForOtherReaders) {
     const Image image = make_pattern({1500, 1000}, 1, DType::u16);
     save_image({image.view(), {}, nullptr}, folder / "a.tif");
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "r");
@@ -254,8 +239,7 @@ TEST(Tiff, StripsAreShortEnoughForOtherReaders) {
     EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
 }
 
-TEST(Tiff, AResolutionOfLessThanADotPerUnitIsRead) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, AResolutionOfLessThanADotPerUnitIsRead) {
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
     test::set_tiff_tags(tiff, make_pattern({5, 7}, 1, DType::u8), false, {});
     TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_CENTIMETER);
@@ -268,8 +252,7 @@ TEST(Tiff, AResolutionOfLessThanADotPerUnitIsRead) {
     EXPECT_EQ(file->metadata().y_resolution_per_m, 25);
 }
 
-TEST(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
     const Image image = make_pattern({5, 5}, 4, DType::u8);
     TiffKind kind;
     kind.extra_sample = EXTRASAMPLE_UNSPECIFIED;
@@ -305,8 +288,7 @@ void write_two_pages(const std::filesystem::path& path, uint32_t second_kind) {
     TIFFClose(tiff);
 }
 
-TEST(Tiff, WideTypesAreReadInEveryLayout) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, WideTypesAreReadInEveryLayout) {
     for (const DType dtype : {DType::i16, DType::u32, DType::f16, DType::f64})
         for (const TiffKind& kind : {TiffKind{}, TiffKind{.mode = "wb"}, TiffKind{.mode = "wb", .planar = true},
                                      TiffKind{.compression = COMPRESSION_LZW, .planar = true, .tile = 16}}) {
@@ -316,8 +298,7 @@ TEST(Tiff, WideTypesAreReadInEveryLayout) {
         }
 }
 
-TEST(Tiff, MoreThanOneExtraChannelMakesAllOfThemBands) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, MoreThanOneExtraChannelMakesAllOfThemBands) {
     for (const bool planar : {false, true}) {
         const Image image = make_pattern({9, 11}, 6, DType::u16);
         write_tiff_fixture(folder / "a.tif", image, false, {.planar = planar});
@@ -329,8 +310,7 @@ TEST(Tiff, MoreThanOneExtraChannelMakesAllOfThemBands) {
 }
 
 /// Red, green, blue, another band and alpha; or gray with two more.
-TEST(Tiff, RolesThatBandsLoseAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, RolesThatBandsLoseAreNamed) {
     const auto not_kept = [&](int channels, int photometric, std::array<uint16_t, 2> kinds) {
         TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
         const Image image = make_pattern({5, 5}, channels, DType::u8);
@@ -349,8 +329,7 @@ TEST(Tiff, RolesThatBandsLoseAreNamed) {
     EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept, testing::IsEmpty()) << "bands stay bands";
 }
 
-TEST(Tiff, AsOneImageMorePagesAreRefusedThumbnailsAreNot) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, AsOneImageMorePagesAreRefusedThumbnailsAreNot) {
     write_two_pages(folder / "pages.tif", 0);
     EXPECT_THAT(test::refusal_of(folder / "pages.tif"), HasSubstr("more than one page"));
     write_two_pages(folder / "thumbnail.tif", FILETYPE_REDUCEDIMAGE);
@@ -358,8 +337,7 @@ TEST(Tiff, AsOneImageMorePagesAreRefusedThumbnailsAreNot) {
     EXPECT_THAT(open_image(folder / "thumbnail.tif")->metadata().not_kept, testing::ElementsAre(HasSubstr("1 level")));
 }
 
-TEST(Tiff, UnsupportedKindsAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, UnsupportedKindsAreNamed) {
     const auto refusal = [&](int tag, int value) {
         TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
         const Image image = make_pattern({8, 8}, 4, DType::u8);
@@ -380,7 +358,7 @@ TEST(Tiff, UnsupportedKindsAreNamed) {
     EXPECT_THAT(refusal(TIFFTAG_IMAGEWIDTH, 2000000000), HasSubstr("cannot hold"));
 }
 
-TEST(Tiff, LargeFilesBecomeBigTiff) {
+TEST_F(Tiff, LargeFilesBecomeBigTiff) {
     EXPECT_FALSE(needs_big_tiff(uint64_t{4000} << 20U, 0));
     EXPECT_TRUE(needs_big_tiff(uint64_t{4096} << 20U, 0));
     EXPECT_TRUE(needs_big_tiff(uint64_t{4000} << 20U, uint64_t{100} << 20U));
@@ -412,8 +390,7 @@ std::vector<char> make_big_tiff_header(uint64_t rows, uint64_t columns, uint64_t
     return bytes;
 }
 
-TEST(Tiff, PartsOfAFileBeyondFourGigabytesAreRead) {
-    const TemporaryFolder folder;
+TEST_F(Tiff, PartsOfAFileBeyondFourGigabytesAreRead) {
     constexpr uint64_t kNumRows = 70000;
     constexpr uint64_t kColumns = 65536;
     constexpr uint64_t kStrip = 4096;

@@ -11,10 +11,10 @@ namespace {
 
 using test::make_pattern;
 using test::same_bytes;
-using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using Webp = test::InFolder;
 
 std::vector<char> chars_of(const uint8_t* first, size_t count) {
     return {reinterpret_cast<const char*>(first), reinterpret_cast<const char*>(first) + count};
@@ -60,8 +60,7 @@ void set_chunk(WebPMux* mux, const char* name, const std::string& content) {
     WebPMuxSetChunk(mux, name, &chunk, 1);
 }
 
-TEST(Webp, ColoursAndAlphaSurvive) {
-    const TemporaryFolder folder;
+TEST_F(Webp, ColoursAndAlphaSurvive) {
     for (const Extent extent : {Extent{1, 1}, Extent{1, 300}, Extent{130, 1}, Extent{77, 53}}) {
         const Image image = make_pattern(extent, 3, DType::u8);
         Image alpha = make_pattern(extent, 1, DType::u8, 999);
@@ -76,8 +75,7 @@ TEST(Webp, ColoursAndAlphaSurvive) {
     EXPECT_EQ(folder.names(), std::vector<std::string>{"a.webp"});
 }
 
-TEST(Webp, GrayIsWrittenAsThreeEqualChannels) {
-    const TemporaryFolder folder;
+TEST_F(Webp, GrayIsWrittenAsThreeEqualChannels) {
     const Image gray = make_pattern({30, 20}, 1, DType::u8);
     const Image alpha = make_pattern({30, 20}, 1, DType::u8, 5);
     for (const PixelView& with : {PixelView{}, alpha.view()}) {
@@ -89,8 +87,7 @@ TEST(Webp, GrayIsWrittenAsThreeEqualChannels) {
     EXPECT_TRUE(same_bytes(open_image(folder / "a.webp")->read_alpha(), alpha));
 }
 
-TEST(Webp, LossyFilesAreRead) {
-    const TemporaryFolder folder;
+TEST_F(Webp, LossyFilesAreRead) {
     Image image({40, 60}, 3, DType::u8);
     for (int i = 0; i < 40 * 60 * 3; ++i) image.as<uint8_t>()[i] = static_cast<uint8_t>(60 + i / 180 + i % 3 * 40);
     test::write_bytes(folder / "a.webp", make_lossy(image));
@@ -99,8 +96,7 @@ TEST(Webp, LossyFilesAreRead) {
     for (int i = 0; i < 40 * 60 * 3; ++i) ASSERT_NEAR(read.as<uint8_t>()[i], image.as<uint8_t>()[i], 8) << i;
 }
 
-TEST(Webp, MetadataSurviveAndOthersAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Webp, MetadataSurviveAndOthersAreNamed) {
     const Image image = make_pattern({16, 16}, 3, DType::u8);
     ImageMetadata metadata;
     metadata.icc_profile = test::bytes_of("a profile of odd length");
@@ -148,8 +144,7 @@ std::vector<char> with_chunk(std::vector<char> file, const std::string& name, co
 }
 
 /// Some programs write such files, and other readers take them.
-TEST(Webp, ChunksAreKeptOfWhichTheHeaderSaysNothing) {
-    const TemporaryFolder folder;
+TEST_F(Webp, ChunksAreKeptOfWhichTheHeaderSaysNothing) {
     const Image image = make_pattern({16, 16}, 3, DType::u8);
     ImageMetadata metadata;
     metadata.icc_profile = test::bytes_of("a profile of odd length");
@@ -170,8 +165,7 @@ TEST(Webp, ChunksAreKeptOfWhichTheHeaderSaysNothing) {
     }
 }
 
-TEST(Webp, ChunksThatAreNotKeptAreNamed) {
-    const TemporaryFolder folder;
+TEST_F(Webp, ChunksThatAreNotKeptAreNamed) {
     save_image({make_pattern({16, 16}, 3, DType::u8).view(), {}, nullptr}, folder / "whole.webp");
     const std::vector<char> whole = test::read_bytes(folder / "whole.webp");
     const auto not_kept = [&](const std::vector<std::pair<std::string, std::string>>& chunks) {
@@ -193,8 +187,7 @@ TEST(Webp, ChunksThatAreNotKeptAreNamed) {
     EXPECT_EQ(file->metadata().icc_profile, test::bytes_of("p"));
 }
 
-TEST(Webp, ChunksThatReachBeyondTheEndAreRefused) {
-    const TemporaryFolder folder;
+TEST_F(Webp, ChunksThatReachBeyondTheEndAreRefused) {
     save_image({make_pattern({16, 16}, 3, DType::u8).view(), {}, nullptr}, folder / "a.webp");
     const std::vector<char> whole = with_chunk(test::read_bytes(folder / "a.webp"), "ABCD", "abc");
     for (const size_t cut : {0, 1, 2, 4, 5, 11}) {  // 1: only the byte that makes the length even is missing
@@ -209,8 +202,7 @@ TEST(Webp, ChunksThatReachBeyondTheEndAreRefused) {
 }
 
 /// Memory is taken for what the extended header states if the pixels state nothing else.
-TEST(Webp, AHeaderWithoutPixelsIsRefusedBeforeAllocating) {
-    const TemporaryFolder folder;
+TEST_F(Webp, AHeaderWithoutPixelsIsRefusedBeforeAllocating) {
     ImageMetadata metadata;
     metadata.icc_profile = test::bytes_of("a profile");
     save_image({make_pattern({16, 20}, 3, DType::u8).view(), {}, &metadata}, folder / "a.webp");
@@ -235,8 +227,7 @@ TEST(Webp, AHeaderWithoutPixelsIsRefusedBeforeAllocating) {
     EXPECT_THAT(refusal(wider), HasSubstr("damaged"));
 }
 
-TEST(Webp, AProfileOfGrayIsLeftOutAndNamed) {
-    const TemporaryFolder folder;
+TEST_F(Webp, AProfileOfGrayIsLeftOutAndNamed) {
     const Image gray = make_pattern({16, 16}, 1, DType::u8);
     ImageMetadata metadata;
     metadata.icc_profile = test::bytes_of(std::string(16, ' ') + "GRAYXYZ ");
@@ -246,15 +237,13 @@ TEST(Webp, AProfileOfGrayIsLeftOutAndNamed) {
     EXPECT_TRUE(open_image(folder / "a.webp")->metadata().icc_profile.empty());
 }
 
-TEST(Webp, AnimationsAreRefusedByName) {
-    const TemporaryFolder folder;
+TEST_F(Webp, AnimationsAreRefusedByName) {
     const auto frame = make_lossy(make_pattern({16, 16}, 3, DType::u8));
     test::write_bytes(folder / "a.webp", with_chunks(frame, nullptr));
     EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("animation"));
 }
 
-TEST(Webp, DamagedFilesAreRefused) {
-    const TemporaryFolder folder;
+TEST_F(Webp, DamagedFilesAreRefused) {
     const auto whole = make_lossy(make_pattern({64, 64}, 3, DType::u8));
     auto bytes = whole;
     bytes.resize(bytes.size() / 2);
@@ -275,8 +264,7 @@ TEST(Webp, DamagedFilesAreRefused) {
     EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("RIFF"));
 }
 
-TEST(Webp, TheLongestSideIsWritten) {
-    const TemporaryFolder folder;
+TEST_F(Webp, TheLongestSideIsWritten) {
     const Image image = make_pattern({2, 16383}, 3, DType::u8);
     save_image({image.view(), {}, nullptr}, folder / "a.webp");
     EXPECT_TRUE(same_bytes(load_image(folder / "a.webp"), image));

@@ -1,7 +1,9 @@
-// A folder of its own for a test.
+// Folders for tests.
 #pragma once
 
 #include "patchbench/base/error.hpp"
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -39,6 +41,12 @@ class TemporaryFolder {
 
   private:
     std::filesystem::path path_;
+};
+
+/// A test in a folder of its own.
+class InFolder : public testing::Test {
+  protected:
+    const TemporaryFolder folder;
 };
 
 }  // namespace pb::test
