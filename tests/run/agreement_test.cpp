@@ -1,6 +1,8 @@
 // What ranks agree on when their steps end in different ways.
 #include "run/agreement.hpp"
 
+#include "support/on_ranks.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <gmock/gmock.h>
@@ -15,12 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class Agreement : public testing::Test {
-  protected:
-    [[nodiscard]] bool is_last() const { return world_.rank() == world_.size() - 1; }
-
-    comm::Communicator world_ = comm::Communicator::world();
-};
+using Agreement = test::OnRanks;
 
 TEST_F(Agreement, TheWorstEndDecidesAndOnlyItsRanksAreHeard) {
     const auto step = [&] {

@@ -1,10 +1,7 @@
 // Points whose network runs in a process beside each rank: verified like every point, failures become their status.
 #include "engine/worker/engine_places.hpp"
-#include "run/environment.hpp"
-#include "run/runner.hpp"
 #include "support/environment_variable.hpp"
-#include "support/planned_point.hpp"
-#include "support/quiet_study.hpp"
+#include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +15,6 @@ namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
-using test::quiet_study;
 using testing::HasSubstr;
 
 config::PointSettings small_point(network::NetworkKind network) {
@@ -42,18 +38,11 @@ std::vector<std::pair<EngineKind, std::string>> installed_engines() {
     return found;
 }
 
-class EnginePoints : public testing::Test {
+class EnginePoints : public test::OnRanks {
   protected:
-    EnginePoints()
-        : world_(comm::Communicator::world()), topology_(gather_topology(world_, config::DeviceChoice::cpu)) {}
-
     void SetUp() override {
         if (engines_.empty()) GTEST_SKIP() << "no engine is installed: launch/engines.sh --only onnxruntime";
         ASSERT_EQ(setenv("PATCHBENCH_PYTHON", engines_.front().second.c_str(), 1), 0);
-    }
-
-    record::PointTrace run(const config::PointSettings& settings) {
-        return Runner(world_, topology_, study_).run(test::planned(settings, study_, topology_), {});
     }
 
     record::PointTrace run_faulty(const std::string& options, double timeout_s = 20) {
@@ -73,9 +62,6 @@ class EnginePoints : public testing::Test {
         EXPECT_THAT(trace.reason, HasSubstr(words)) << options;
     }
 
-    const comm::Communicator world_;
-    const plan::Topology topology_;
-    const config::StudySettings study_ = quiet_study();
     const std::vector<std::pair<EngineKind, std::string>> engines_ = installed_engines();
 };
 

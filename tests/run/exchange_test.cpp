@@ -1,8 +1,6 @@
 // Output on its way to the root: ranks that are told to be on nodes of their own share no memory, and every pixel still
 // arrives at its place.
-#include "run/environment.hpp"
-#include "run/runner.hpp"
-#include "support/planned_point.hpp"
+#include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
@@ -22,16 +20,14 @@ config::PointSettings passing_point() {
 /// Bytes of the whole image in f32.
 constexpr int64_t kImageBytes = int64_t{140} * 90 * 3 * 4;
 
-class Exchange : public testing::Test {
+class Exchange : public test::OnRanks {
   protected:
+    Exchange() { study_.bounds = true; }
+
     /// Rank r is on node r / `ranks_a_node`.
     record::PointTrace run(const config::PointSettings& settings, int ranks_a_node) {
-        config::StudySettings study;
-        study.reduction = ReductionKind::mpi;
-        plan::Topology topology = gather_topology(world_, config::DeviceChoice::cpu);
-        for (plan::RankPlace& place : topology.ranks) place.node = place.rank / ranks_a_node;
-        Runner runner(world_, topology, study);
-        return runner.run(test::planned(settings, study, topology), {});
+        for (plan::RankPlace& place : topology_.ranks) place.node = place.rank / ranks_a_node;
+        return OnRanks::run(settings);
     }
 
     /// Every pixel is looked at by the verification of simulated points, on the root.
@@ -41,8 +37,6 @@ class Exchange : public testing::Test {
             EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed) << what;
         }
     }
-
-    comm::Communicator world_ = comm::Communicator::world();
 };
 
 TEST_F(Exchange, BringsEveryPixelWhateverTheNodesAndTheSchedule) {

@@ -2,18 +2,15 @@
 // own verification.
 #include "base/fault.hpp"
 #include "image/image_file.hpp"
-#include "run/environment.hpp"
-#include "run/pixels/image_source.hpp"
-#include "run/runner.hpp"
 #include "run/weights_source.hpp"
 #include "support/checkpoint_files.hpp"
+#include "support/on_ranks.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/state_dict.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -51,27 +48,18 @@ struct Scene {
     double sigma = 0.1;
 };
 
-class ImageGroupTest : public testing::Test {
+class ImageGroupTest : public test::OnRanks {
   protected:
     ImageGroupTest() {
-        folder_ =
-            world_.broadcast((fs::temp_directory_path() / ("patchbench-group-" + std::to_string(getpid()))).string());
         if (world_.is_root()) {
-            fs::create_directories(folder_);
             const network::DrunetShape small{.widths = {16, 32}, .blocks = 1};
             engine::save_safetensors(test::to_state_dict(engine::make_seeded_weights(small, 1)),
                                      folder_ / "small.safetensors");
         }
-        study_.reduction = ReductionKind::mpi;
-        study_.bounds = false;
         study_.previews = 0;
         world_.barrier();
     }
-    ~ImageGroupTest() override {
-        unsetenv("PATCHBENCH_FAULT");
-        world_.barrier();
-        if (world_.is_root()) fs::remove_all(folder_);
-    }
+    ~ImageGroupTest() override { unsetenv("PATCHBENCH_FAULT"); }
 
     [[nodiscard]] fs::path input(size_t i) const { return folder_ / (std::to_string(i) + ".png"); }
     [[nodiscard]] fs::path output(const std::string& kind, size_t i) const {
@@ -179,10 +167,7 @@ class ImageGroupTest : public testing::Test {
         }
     }
 
-    comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_;
-    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
-    fs::path folder_;
+    const test::SharedFolder folder_{world_};
     std::vector<Scene> scenes_;
     network::NetworkKind network_ = network::kind_of<network::DncnnShape>();
     std::string dncnn_weights_ = "seed:1";

@@ -1,10 +1,8 @@
 // Pictures for the report: which points leave them, and what they show.
-#include "run/environment.hpp"
-#include "run/runner.hpp"
 #include "support/load_image.hpp"
+#include "support/on_ranks.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <utility>
@@ -14,12 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Previews : public testing::Test {
+class Previews : public test::OnRanks {
   protected:
-    Previews() : topology_(gather_topology(world_, config::DeviceChoice::cpu)) {
-        folder_ =
-            world_.broadcast((fs::temp_directory_path() / ("patchbench-preview-" + std::to_string(getpid()))).string());
-        study_.reduction = ReductionKind::mpi;
+    Previews() {
         study_.previews = 40;
         settings_.weights = "seed:1";
         settings_.device = config::DeviceChoice::cpu;
@@ -32,29 +27,20 @@ class Previews : public testing::Test {
         settings_.image.height = 72;
         settings_.image.width = 30;
     }
-    ~Previews() override {
-        world_.barrier();
-        std::error_code ignored;
-        if (world_.is_root()) fs::remove_all(folder_, ignored);
-    }
 
     /// The points of `all`, one after the other, by one runner.
     std::vector<record::PointTrace> run(const std::vector<config::PointSettings>& all) {
         Runner runner(world_, topology_, study_);
         std::vector<record::PointTrace> traces;
-        for (const plan::Point& point : plan::make_plan({study_, all, ""}, topology_, [](const config::ImageSettings&) {
-                                            return plan::SourceFacts{};
-                                        }).points)
+        for (const plan::Point& point : plan::make_plan({study_, all, ""}, topology_, source_facts).points)
             traces.push_back(runner.run(
                 point, {.image = {}, .folder = folder_, .preview = "previews/" + std::to_string(point.index)}));
         return traces;
     }
 
-    comm::Communicator world_ = comm::Communicator::world();
-    plan::Topology topology_;
-    config::StudySettings study_;
+    const test::SharedFolder shared_{world_};
+    fs::path folder_ = shared_.path();
     config::PointSettings settings_;
-    fs::path folder_;
 };
 
 TEST_F(Previews, ShowTheCentreBeforeAndAfter) {
@@ -92,7 +78,6 @@ TEST_F(Previews, AreOfTheFirstPointOfANetworkOnly) {
 
 TEST_F(Previews, HaveNoOriginalWhereNoneIsKnown) {
     if (world_.is_root()) {
-        fs::create_directories(folder_);
         const image::Image image({72, 30}, 3, DType::u8);
         for (const char* name : {"given.png", "other.png"})
             image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / name);
@@ -104,9 +89,7 @@ TEST_F(Previews, HaveNoOriginalWhereNoneIsKnown) {
     config::PointSettings other = settings_;
     other.image.path = (folder_ / "other.png").string();
     Runner runner(world_, topology_, study_);
-    const auto points = plan::make_plan({study_, {settings_, other}, ""}, topology_, [](const config::ImageSettings&) {
-                            return plan::SourceFacts{{72, 30}, 3};
-                        }).points;
+    const auto points = plan::make_plan({study_, {settings_, other}, ""}, topology_, source_facts).points;
     const record::PointTrace trace = runner.run(points[0], {.image = {}, .folder = folder_, .preview = "previews/0"});
     const record::PointTrace of_other =
         runner.run(points[1], {.image = {}, .folder = folder_, .preview = "previews/1"});

@@ -1,8 +1,5 @@
 // The profile of a point: layers by name, FLOP of the graph, on the slowest rank, and a note where there are none.
-#include "run/environment.hpp"
-#include "run/runner.hpp"
-#include "support/planned_point.hpp"
-#include "support/quiet_study.hpp"
+#include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
 
 #include "patchbench/network/network_facts.hpp"
@@ -13,7 +10,6 @@
 namespace pb::run {
 namespace {
 
-using test::quiet_study;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -30,19 +26,7 @@ config::PointSettings profiled_point(EngineKind engine) {
     return settings;
 }
 
-class ProfileLayers : public testing::Test {
-  protected:
-    ProfileLayers()
-        : world_(comm::Communicator::world()), topology_(gather_topology(world_, config::DeviceChoice::cpu)) {}
-
-    record::PointTrace run(const config::PointSettings& settings) {
-        return Runner(world_, topology_, study_).run(test::planned(settings, study_, topology_), {});
-    }
-
-    const comm::Communicator world_;
-    const plan::Topology topology_;
-    const config::StudySettings study_ = quiet_study();
-};
+using ProfileLayers = test::OnRanks;
 
 double sum(const record::Profile& profile, double record::LayerProfile::*member) {
     double all = 0;

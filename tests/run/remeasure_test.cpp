@@ -1,9 +1,8 @@
 // A point whose repetitions drift is measured again by itself: a pipeline whose passes take as long as the test says.
 #include "comm/interruption.hpp"
 #include "run/agreement.hpp"
-#include "run/environment.hpp"
-#include "run/pixels/image_source.hpp"
 #include "run/point/repetitions.hpp"
+#include "support/on_ranks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -44,10 +43,9 @@ class ScriptedPipeline final : public Pipeline {
     size_t num_passes_ = 0;
 };
 
-class Remeasure : public testing::Test {
+class Remeasure : public test::OnRanks {
   protected:
     Remeasure() {
-        study_.reduction = ReductionKind::mpi;
         settings_.weights = "seed:1";
         settings_.device = config::DeviceChoice::cpu;
         settings_.patch = 24;
@@ -62,23 +60,18 @@ class Remeasure : public testing::Test {
     }
 
     record::PointTrace run(const Milliseconds& passes) {
-        const plan::Topology topology = gather_topology(world_, config::DeviceChoice::cpu);
-        Teams teams(world_, topology, study_);
+        Teams teams(world_, topology_, study_);
         record::PointTrace trace;
-        trace.point = plan::make_plan({study_, {settings_}, ""}, topology, [](const config::ImageSettings&) {
-                          return plan::SourceFacts{};
-                      }).points.front();
+        trace.point = point_of(settings_);
         Team& team = teams.of(trace.point);
         ImageSource source(settings_.image);
         RankShare share(trace.point, team, source);
         ScriptedPipeline pipeline(passes);
-        run_repetitions(team, topology, pipeline, share, trace);
+        run_repetitions(team, topology_, pipeline, share, trace);
         num_passes_ = pipeline.num_passes();
         return trace;
     }
 
-    comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_;
     config::PointSettings settings_;
     size_t num_passes_ = 0;
 };

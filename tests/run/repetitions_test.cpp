@@ -2,10 +2,7 @@
 #include "run/point/repetitions.hpp"
 
 #include "device/host_memory.hpp"
-#include "run/environment.hpp"
-#include "run/runner.hpp"
-#include "support/planned_point.hpp"
-#include "support/quiet_study.hpp"
+#include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
 
 #include <gmock/gmock.h>
@@ -106,12 +103,8 @@ config::PointSettings counted_point() {
     return settings;
 }
 
-class RepetitionsOfAPoint : public testing::Test {
+class RepetitionsOfAPoint : public test::OnRanks {
   protected:
-    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        return test::planned(settings, study_, topology_);
-    }
-
     /// `change` is done to the team first.
     record::PointTrace run(const config::PointSettings& settings, const std::function<void(Team&)>& change = {},
                            const engine::Denoiser* denoiser = nullptr) {
@@ -126,11 +119,6 @@ class RepetitionsOfAPoint : public testing::Test {
         return trace;
     }
 
-    [[nodiscard]] bool is_last() const { return world_.rank() == world_.size() - 1; }
-
-    comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_ = test::quiet_study();
-    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
     CountingPipeline pipeline_;
 };
 

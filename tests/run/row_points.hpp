@@ -5,10 +5,7 @@
 #include "network/parts/band_schedule.hpp"
 #include "plan/bands.hpp"
 #include "plan/prediction.hpp"
-#include "run/environment.hpp"
-#include "run/runner.hpp"
-#include "support/planned_point.hpp"
-#include "support/quiet_study.hpp"
+#include "support/on_ranks.hpp"
 
 #include <gmock/gmock.h>
 
@@ -49,19 +46,12 @@ struct Steps final : run::ProgressListener {
     void advance(int64_t done, int64_t all) override { steps.emplace_back(done, all); }
 };
 
-class RowPoints : public testing::Test {
+class RowPoints : public OnRanks {
   protected:
     struct Made {
         record::PointTrace trace;
         std::vector<std::byte> bytes;  // on the root
     };
-
-    RowPoints()
-        : world_(comm::Communicator::world()), topology_(run::gather_topology(world_, config::DeviceChoice::cpu)) {}
-
-    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        return planned(settings, study_, topology_);
-    }
 
     /// Tells `listener`, where there is one, what this rank does.
     [[nodiscard]] Made run(const config::PointSettings& settings, run::ProgressListener* listener = nullptr) {
@@ -131,10 +121,6 @@ class RowPoints : public testing::Test {
         EXPECT_THAT(trace.computed_pixels, testing::AnyOf(testing::DoubleNear(pixels, 1e-9 * pixels),
                                                           testing::DoubleNear(late * pixels, 1e-9 * pixels)));
     }
-
-    const comm::Communicator world_;
-    const plan::Topology topology_;
-    const config::StudySettings study_ = quiet_study();
 };
 
 }  // namespace pb::test

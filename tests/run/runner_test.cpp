@@ -5,13 +5,12 @@
 #include "base/fault.hpp"
 #include "network/native_layout.hpp"
 #include "run/agreement.hpp"
-#include "run/environment.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/point/engine_cache.hpp"
 #include "run/work.hpp"
 #include "support/networks.hpp"
+#include "support/on_ranks.hpp"
 #include "support/planned_point.hpp"
-#include "support/quiet_study.hpp"
 #include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
@@ -73,16 +72,7 @@ double shared_file_bytes(double bytes) {
 class RunPoint : public testing::Test {
   protected:
     RunPoint()
-        : world_(comm::Communicator::world()), self_(world_.split(world_.rank(), 0)), all_(world_), alone_(self_) {
-        folder_ =
-            world_.broadcast((fs::temp_directory_path() / ("patchbench-run-" + std::to_string(getpid()))).string());
-        fs::create_directories(folder_);
-        world_.barrier();
-    }
-    ~RunPoint() override {
-        world_.barrier();
-        if (world_.is_root()) fs::remove_all(folder_);
-    }
+        : world_(comm::Communicator::world()), self_(world_.split(world_.rank(), 0)), all_(world_), alone_(self_) {}
 
     /// A topology and a runner (which keeps weights) for all ranks, and for each rank alone.
     struct Launch {
@@ -140,7 +130,7 @@ class RunPoint : public testing::Test {
 
     comm::Communicator world_, self_;
     Launch all_, alone_;
-    fs::path folder_;
+    const test::SharedFolder folder_{world_};
 };
 
 class RunPointOf : public RunPoint, public testing::WithParamInterface<network::NetworkKind> {};
@@ -329,7 +319,7 @@ TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigestAndReference) {
         world_.barrier();
         const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3}; };
         const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
-        const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_});
+        const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_.path()});
         EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
             << testing::PrintToString(trace.verification.reasons);
         return trace.image_sha256;
@@ -366,7 +356,7 @@ TEST_F(RunPoint, PointsThatDenoiseOtherSamplesHaveReferencesOfTheirOwn) {
         change(settings);
         const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3, DType::u16}; };
         const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
-        const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_});
+        const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_.path()});
         EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
             << what << ": " << trace.reason << testing::PrintToString(trace.verification.reasons);
     };
@@ -400,11 +390,11 @@ TEST_F(RunPoint, AChannelThatTheFileDoesNotNameIsNamedByItsNumber) {
     world_.barrier();
     const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3}; };
     const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
-    const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_});
+    const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_.path()});
     EXPECT_TRUE(trace.point.channel_note.starts_with("channel 4 ")) << trace.point.channel_note;
     settings.image.noise_sigma = 0;
     const auto plain = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
-    EXPECT_EQ(all_.runner.run(plain.points.front(), {.folder = folder_}).sample_type, DType::u8);
+    EXPECT_EQ(all_.runner.run(plain.points.front(), {.folder = folder_.path()}).sample_type, DType::u8);
 }
 
 TEST_F(RunPoint, TheRangeThatIsFoundIsNoted) {

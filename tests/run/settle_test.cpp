@@ -2,11 +2,8 @@
 #include "run/point/settle.hpp"
 
 #include "run/agreement.hpp"
-#include "run/environment.hpp"
-#include "run/runner.hpp"
 #include "support/checkpoint_files.hpp"
-#include "support/planned_point.hpp"
-#include "support/quiet_study.hpp"
+#include "support/on_ranks.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/small_point.hpp"
 #include "support/state_dict.hpp"
@@ -103,21 +100,14 @@ config::PointSettings point_with_tolerance(network::NetworkKind network, double 
     return settings;
 }
 
-class Settle : public testing::Test {
+class Settle : public test::OnRanks {
   protected:
-    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        return test::planned(settings, study_, topology_);
-    }
-
     int64_t halo_of(network::NetworkKind network, double tolerance) {
         const record::PointTrace trace = runner_.run(point_of(point_with_tolerance(network, tolerance)), {});
         EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         return trace.point.halo.value_or(-1);
     }
 
-    comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_ = test::quiet_study();
-    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
     Runner runner_{world_, topology_, study_};
 };
 
@@ -151,16 +141,10 @@ TEST_F(Settle, TheHaloIsFoundForExtentsThatAreNoMultiplesOfTheAlignment) {
 /// With bounded searches: images too small for a search of their own.
 class TypicalHalo : public Settle {
   protected:
-    TypicalHalo() {
-        together(world_, [&] {
-            if (world_.is_root()) std::filesystem::remove_all(cache_);
-        });
-    }
-
     /// By a runner that knows nothing but the cache.
     int64_t halo_for(const config::PointSettings& settings) {
         Runner runner(world_, topology_, study_);
-        runner.bound_searches(cache_);
+        runner.bound_searches(cache_.path());
         const record::PointTrace trace = runner.run(point_of(settings), {});
         EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         return trace.point.halo.value_or(-1);
@@ -168,7 +152,7 @@ class TypicalHalo : public Settle {
 
     /// A network that is searched soon: its halo is 4 at most.
     void take_shallow_network() {
-        settings_.weights = cache_.string() + ".safetensors";
+        settings_.weights = cache_ / "shallow.safetensors";
         together(world_, [&] {
             if (world_.is_root())
                 engine::save_safetensors(test::to_state_dict(test::shallow_dncnn()), settings_.weights);
@@ -188,8 +172,7 @@ class TypicalHalo : public Settle {
         });
     }
 
-    std::filesystem::path cache_ =
-        std::filesystem::path(testing::TempDir()) / ("halos-of-" + std::to_string(world_.size()) + "-ranks");
+    const test::SharedFolder cache_{world_};
     config::PointSettings settings_ = point_with_tolerance(network::kind_of<network::DncnnShape>(), 0.02);
 };
 

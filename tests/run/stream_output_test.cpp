@@ -1,11 +1,10 @@
 // Outputs that no rank holds: the same pixels as held ones, in memory that does not grow with the image, and nothing
 // left behind where a rank cannot write.
 #include "device/host_memory.hpp"
-#include "run/environment.hpp"
 #include "run/pixels/core_sink.hpp"
 #include "run/pixels/slab.hpp"
-#include "run/runner.hpp"
 #include "support/load_image.hpp"
+#include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
@@ -30,24 +29,8 @@ config::PointSettings real_settings() {
     return settings;
 }
 
-class StreamOutput : public testing::Test {
+class StreamOutput : public test::OnRanks {
   protected:
-    StreamOutput() {
-        folder_ =
-            world_.broadcast((fs::temp_directory_path() / ("patchbench-stream-" + std::to_string(getpid()))).string());
-        if (world_.is_root()) fs::create_directories(folder_);
-        study_.reduction = ReductionKind::mpi;
-        study_.bounds = false;
-        world_.barrier();
-    }
-    ~StreamOutput() override {
-        world_.barrier();
-        if (world_.is_root()) fs::remove_all(folder_);
-    }
-
-    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        return plan::make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
-    }
     record::PointTrace run(const config::PointSettings& settings, const std::string& file = "") {
         Runner runner(world_, topology_, study_);
         const plan::Point point = point_of(settings);
@@ -74,13 +57,10 @@ class StreamOutput : public testing::Test {
     }
     [[nodiscard]] image::Image image(const std::string& file) const { return image::load_image(folder_ / file); }
     [[nodiscard]] int64_t num_files() const {
-        return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+        return std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator());
     }
 
-    comm::Communicator world_ = comm::Communicator::world();
-    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
-    config::StudySettings study_;
-    fs::path folder_;
+    const test::SharedFolder folder_{world_};
 };
 
 bool same_pixels(const image::Image& a, const image::Image& b) {

@@ -1,15 +1,12 @@
 // Points whose devices are simulated, and batches that ranks take when they are ready: every pixel passes through, is
 // checked, and the work is shared out as said.
 #include "base/sha256.hpp"
-#include "run/environment.hpp"
 #include "run/pipeline/pipeline.hpp"
-#include "run/runner.hpp"
 #include "run/verify/verification.hpp"
-#include "support/planned_point.hpp"
+#include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,12 +17,6 @@
 namespace pb::run {
 namespace {
 
-config::StudySettings simulated_study() {
-    config::StudySettings study;
-    study.reduction = ReductionKind::mpi;
-    return study;
-}
-
 /// 24 windows, the last row and column cut short; a call takes 2 ms.
 config::PointSettings simulated_settings() {
     config::PointSettings settings = test::simulated_point({140, 90});
@@ -34,11 +25,8 @@ config::PointSettings simulated_settings() {
     return settings;
 }
 
-class RunSimulated : public testing::Test {
+class RunSimulated : public test::OnRanks {
   protected:
-    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        return test::planned(settings, study_, topology_);
-    }
     record::PointTrace run(const config::PointSettings& settings, const std::filesystem::path& file = {}) {
         return runner_.run(point_of(settings), {.image = file});
     }
@@ -48,9 +36,6 @@ class RunSimulated : public testing::Test {
         return windows;
     }
 
-    comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_ = simulated_study();
-    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
     Runner runner_{world_, topology_, study_};
 };
 
@@ -165,16 +150,13 @@ TEST_F(RunSimulated, WithADynamicScheduleASlowRankGetsLess) {
 }
 
 TEST_F(RunSimulated, ADynamicScheduleGivesARealNetworkTheSameBytes) {
-    namespace fs = std::filesystem;
     config::PointSettings settings = simulated_settings();
     settings.engine = EngineKind::torch;
     settings.weights = "seed:1";
     settings.threads.count = 1;
     settings.protocol.min_reps = 1;
     settings.protocol.verify = config::VerifyMode::full;
-    const fs::path folder =
-        world_.broadcast((fs::temp_directory_path() / ("patchbench-dynamic-" + std::to_string(getpid()))).string());
-    if (world_.is_root()) fs::create_directories(folder);
+    const test::SharedFolder folder(world_);
     ASSERT_EQ(run(settings, folder / "expected.png").status, record::PointStatus::ok);
     settings.schedule = config::Schedule::dynamic;
     for (const int64_t batch : {1, 5}) {
@@ -187,7 +169,6 @@ TEST_F(RunSimulated, ADynamicScheduleGivesARealNetworkTheSameBytes) {
         EXPECT_EQ(trace.verification.windows_checked, 24) << "whoever did them";
         EXPECT_EQ(sha256_of_file(folder / "dynamic.png"), sha256_of_file(folder / "expected.png"));
     }
-    if (world_.is_root()) fs::remove_all(folder);
 }
 
 TEST_F(RunSimulated, RanksThatWereLeftOutKeepTheirNumbers) {

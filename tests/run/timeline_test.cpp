@@ -1,9 +1,7 @@
 // Clocks of hosts, and what each rank did when, on one of them.
 #include "run/pipeline/timeline.hpp"
 
-#include "run/environment.hpp"
-#include "run/runner.hpp"
-#include "support/planned_point.hpp"
+#include "support/on_ranks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +79,7 @@ TEST(GatherTimeline, StartsWhenTheFirstRankLeftTheBarrier) {
     }
 }
 
-class RecordedPass : public testing::Test {
+class RecordedPass : public test::OnRanks {
   protected:
     RecordedPass() {
         settings_.weights = "seed:1";
@@ -96,23 +94,13 @@ class RecordedPass : public testing::Test {
         settings_.image.height = settings_.image.width = 48;
     }
 
-    record::PointTrace run() {
-        const comm::Communicator world = comm::Communicator::world();
-        const plan::Topology topology = gather_topology(world, config::DeviceChoice::cpu);
-        config::StudySettings study;
-        study.reduction = ReductionKind::mpi;
-        is_root_ = world.is_root();
-        return Runner(world, topology, study).run(test::planned(settings_, study, topology), {});
-    }
-
     config::PointSettings settings_;
-    bool is_root_ = false;
 };
 
 TEST_F(RecordedPass, ShowsEveryStageOfEveryBatchInOrder) {
-    const record::PointTrace trace = run();
+    const record::PointTrace trace = run(settings_);
     ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
-    if (!is_root_) return;
+    if (!world_.is_root()) return;
     for (const auto& rank : trace.ranks) {
         const auto& spans = rank.timeline.spans;
         ASSERT_EQ(spans.size(), static_cast<size_t>(3 * rank.num_batches + 1));
@@ -133,8 +121,8 @@ TEST_F(RecordedPass, ShowsEveryStageOfEveryBatchInOrder) {
 
 TEST_F(RecordedPass, IsTheLastRepetitionWhereThereIsNoWarmUp) {
     settings_.protocol.warmup_reps = 0;
-    const record::PointTrace trace = run();
-    if (!is_root_) return;
+    const record::PointTrace trace = run(settings_);
+    if (!world_.is_root()) return;
     for (const auto& rank : trace.ranks) {
         const auto& spans = rank.timeline.spans;
         EXPECT_TRUE(rank.timeline.is_timed);
@@ -147,8 +135,8 @@ TEST_F(RecordedPass, IsTheLastRepetitionWhereThereIsNoWarmUp) {
 
 TEST_F(RecordedPass, KeepsNoMoreSpansThanAskedFor) {
     settings_.protocol.timeline = 4;
-    const record::PointTrace trace = run();
-    if (!is_root_) return;
+    const record::PointTrace trace = run(settings_);
+    if (!world_.is_root()) return;
     for (const auto& rank : trace.ranks) {
         EXPECT_LE(rank.timeline.spans.size(), 4u);
         EXPECT_EQ(static_cast<int64_t>(rank.timeline.spans.size()) + rank.timeline.num_dropped,
@@ -158,7 +146,7 @@ TEST_F(RecordedPass, KeepsNoMoreSpansThanAskedFor) {
 
 TEST_F(RecordedPass, MayBeLeftOut) {
     settings_.protocol.timeline = 0;
-    const record::PointTrace trace = run();
+    const record::PointTrace trace = run(settings_);
     for (const auto& rank : trace.ranks) EXPECT_TRUE(rank.timeline.spans.empty());
 }
 

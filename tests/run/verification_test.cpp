@@ -1,11 +1,9 @@
 // Verification judges: pixels that are wrong by little, in one window, one channel or one sample, on one rank, fail
 // with the rank and the place, whatever the output; right ones pass.
 #include "base/fault.hpp"
-#include "run/environment.hpp"
-#include "run/pixels/image_source.hpp"
-#include "run/runner.hpp"
 #include "support/checkpoint_files.hpp"
 #include "support/load_image.hpp"
+#include "support/on_ranks.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/small_point.hpp"
 #include "support/state_dict.hpp"
@@ -14,7 +12,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,29 +36,20 @@ config::PointSettings point_with(const std::string& weights) {
     return settings;
 }
 
-class VerificationTest : public testing::Test {
+class VerificationTest : public test::OnRanks {
   protected:
     VerificationTest() {
-        folder_ =
-            world_.broadcast((fs::temp_directory_path() / ("patchbench-verify-" + std::to_string(getpid()))).string());
         if (world_.is_root()) {
-            fs::create_directories(folder_);
             engine::save_safetensors(test::to_state_dict(shallow_dncnn()), folder_ / "shallow.safetensors");
             image::Image image({85, 70}, 3, DType::u8);
             for (int64_t i = 0; i < 85 * 70 * 3; ++i) image.as<uint8_t>()[i] = static_cast<uint8_t>(40 + i * 7 % 160);
             image::save_image({.pixels = image.view()}, folder_ / "bytes.png");
             image::save_image({.pixels = image.view()}, folder_ / "bytes.tif");
         }
-        study_.reduction = ReductionKind::mpi;
-        study_.bounds = false;
         study_.previews = 0;
         world_.barrier();
     }
-    ~VerificationTest() override {
-        unsetenv("PATCHBENCH_FAULT");
-        world_.barrier();
-        if (world_.is_root()) fs::remove_all(folder_);
-    }
+    ~VerificationTest() override { unsetenv("PATCHBENCH_FAULT"); }
 
     [[nodiscard]] config::PointSettings small_point() const { return point_with(folder_ / "shallow.safetensors"); }
     [[nodiscard]] int faulty_rank() const { return world_.size() - 1; }
@@ -73,9 +61,9 @@ class VerificationTest : public testing::Test {
         if (!fault.empty() && (on_all || world_.rank() == faulty_rank())) setenv("PATCHBENCH_FAULT", fault.c_str(), 1);
         restart_faults();
         Runner runner(world_, topology_, study_);
-        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
         const std::string name = file.empty() ? default_file(settings) : file;
-        record::PointTrace trace = runner.run(point, {.image = name.empty() ? fs::path{} : folder_ / name});
+        record::PointTrace trace =
+            runner.run(point_of(settings), {.image = name.empty() ? fs::path{} : folder_ / name});
         unsetenv("PATCHBENCH_FAULT");
         world_.barrier();
         EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
@@ -158,10 +146,7 @@ class VerificationTest : public testing::Test {
         return world_.size() == 1 ? "" : "rank " + std::to_string(faulty_rank()) + "@";
     }
 
-    comm::Communicator world_ = comm::Communicator::world();
-    plan::Topology topology_ = gather_topology(world_, config::DeviceChoice::cpu);
-    config::StudySettings study_;
-    fs::path folder_;
+    const test::SharedFolder folder_{world_};
 };
 
 TEST_F(VerificationTest, RightOutputsPass) {
@@ -543,7 +528,7 @@ fs::path sigma_seeing_drunet(const fs::path& folder) {
 }
 
 TEST_F(VerificationTest, PublishedDrunetSeesTheSigmaThatItIsTold) {
-    if (world_.is_root()) sigma_seeing_drunet(folder_);
+    if (world_.is_root()) sigma_seeing_drunet(folder_.path());
     world_.barrier();
     config::PointSettings settings = small_point();
     settings.network = network::kind_of<network::DrunetShape>();
