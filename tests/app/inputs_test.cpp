@@ -2,11 +2,9 @@
 #include "app/denoise/inputs.hpp"
 
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
-
-#include <fstream>
 
 namespace pb::app {
 namespace {
@@ -23,19 +21,11 @@ std::string refusal_of(const DenoisePaths& paths) {
 class DenoiseInputs : public testing::Test {
   protected:
     DenoiseInputs() {
-        const fs::path name = "pb_denoise_inputs_" + std::to_string(::getpid());
-        folder_ = fs::temp_directory_path() / name;
-        fs::remove_all(folder_);
         for (const char* file : {"in/a.png", "in/sub/a.png", "in/sub/deep/b.TIF", "in/notes.txt", "in/sub/c.csv",
-                                 "in/.hidden.png", "in/.cache/d.png", "in/out/e.png", "both/a.png", "both/a.tif"}) {
-            fs::create_directories((folder_ / file).parent_path());
-            std::ofstream(folder_ / file) << file;
-        }
+                                 "in/.hidden.png", "in/.cache/d.png", "in/out/e.png", "both/a.png", "both/a.tif"})
+            home_.write(file, file);
         fs::create_directory_symlink(folder_ / "both", folder_ / "in/linked");
     }
-    ~DenoiseInputs() override { fs::remove_all(folder_); }
-    DenoiseInputs(const DenoiseInputs&) = delete;
-    DenoiseInputs& operator=(const DenoiseInputs&) = delete;
 
     [[nodiscard]] DenoisePaths paths(const std::string& input, const std::string& output) const {
         return {.inputs = {(folder_ / input).string()}, .output = folder_ / output, .weights = "default"};
@@ -47,7 +37,8 @@ class DenoiseInputs : public testing::Test {
         return names;
     }
 
-    fs::path folder_;
+    const test::TemporaryFolder home_;
+    const fs::path folder_ = home_.path();
 };
 
 TEST_F(DenoiseInputs, OfAFolderAreItsImages) {

@@ -3,9 +3,9 @@
 
 #include "config/load_yaml.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,9 +17,6 @@ namespace pb {
 /// A YAML file that is gone at the end of the test.
 class YamlFile : public testing::Test {
   protected:
-    YamlFile() { std::filesystem::create_directories(folder_); }
-    ~YamlFile() override { std::filesystem::remove_all(folder_); }
-
     std::filesystem::path write(const std::string& text) {
         std::filesystem::remove(file_);  // truncating a file in place makes some file systems wait for the disk
         std::ofstream(file_, std::ios::binary) << text;
@@ -34,9 +31,8 @@ class YamlFile : public testing::Test {
         return message.starts_with(file_.string()) ? message.substr(file_.string().size()) : message;
     }
 
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("patchbench-yaml-" + std::to_string(::getpid()));
-    std::filesystem::path file_ = folder_ / "study.yaml";
+    const test::TemporaryFolder home_;
+    const std::filesystem::path folder_ = home_.path(), file_ = folder_ / "study.yaml";
 };
 
 }  // namespace pb

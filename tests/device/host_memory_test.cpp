@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "device/processors.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -105,16 +106,10 @@ TEST(Affinity, ListsProcessorsInOrderAndThisOneAmongThem) {
 /// A tree of files in place of /proc and /sys.
 class KernelFiles : public testing::Test {
   protected:
-    void SetUp() override {
-        root_ = fs::temp_directory_path() / ("patchbench-cgroup-" + std::to_string(getpid()));
-        fs::remove_all(root_);
-    }
-    void TearDown() override { fs::remove_all(root_); }
-    void write(const std::string& path, const std::string& text) const {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text;
-    }
-    fs::path root_;
+    void write(const std::string& path, const std::string& text) const { home_.write(path, text); }
+
+    const test::TemporaryFolder home_;
+    const fs::path root_ = home_.path();
 };
 
 TEST_F(KernelFiles, WhatTheKernelDoesNotTellIsAbsentAndNoError) {

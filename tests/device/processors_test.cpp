@@ -1,11 +1,9 @@
 #include "device/processors.hpp"
 
 #include "base/text.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
 
 namespace pb::device {
 namespace {
@@ -16,7 +14,7 @@ using Numbers = std::vector<int>;
 /// A /sys that is made up: two packages of two cores with two threads each, numbered as Linux does.
 class ProcessorLayoutTest : public testing::Test {
   protected:
-    ProcessorLayoutTest() : sys(fs::temp_directory_path() / ("patchbench-sys-" + std::to_string(getpid()))) {
+    ProcessorLayoutTest() {
         write("devices/system/cpu/online", "0-7");
         for (int processor = 0; processor < 8; ++processor) {
             const int core = processor % 4;
@@ -30,14 +28,11 @@ class ProcessorLayoutTest : public testing::Test {
         write("bus/pci/devices/0000:3c:00.0/numa_node", "0");
         write("bus/pci/devices/0000:5e:00.0/numa_node", "-1");
     }
-    ~ProcessorLayoutTest() override { fs::remove_all(sys); }
 
-    void write(const std::string& name, const std::string& text) const {
-        fs::create_directories((sys / name).parent_path());
-        std::ofstream(sys / name) << text << "\n";
-    }
+    void write(const std::string& name, const std::string& text) const { home.write(name, text + "\n"); }
 
-    fs::path sys;
+    const test::TemporaryFolder home;
+    const fs::path sys = home.path();
 };
 
 TEST_F(ProcessorLayoutTest, ThreadsOfOneCoreAreOneCore) {

@@ -6,6 +6,7 @@
 #include "device/telemetry/host_counters.hpp"
 #include "device/telemetry/nvml.hpp"
 #include "support/environment_variable.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +15,6 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 namespace pb::device {
@@ -280,12 +280,9 @@ TEST(ProcessGauges, ACpuRankIsSampledOverTime) {
 
 class Powercap : public testing::Test {
   protected:
-    ~Powercap() override { fs::remove_all(folder_); }
-
     /// Replaces the file at once, as the kernel does: a thread may read it.
     void write(const std::string& zone, const std::string& file, const std::string& text) const {
-        fs::create_directories(folder_ / zone);
-        std::ofstream(folder_ / zone / "written") << text << '\n';
+        home_.write(zone + "/written", text + '\n');
         fs::rename(folder_ / zone / "written", folder_ / zone / file);
     }
     void add_zone(const std::string& zone, const std::string& name, int64_t energy_uj) const {
@@ -294,7 +291,8 @@ class Powercap : public testing::Test {
         write(zone, "energy_uj", std::to_string(energy_uj));
     }
 
-    fs::path folder_ = fs::temp_directory_path() / ("patchbench-powercap-" + std::to_string(::getpid()));
+    const test::TemporaryFolder home_;
+    const fs::path folder_ = home_.path();
 };
 
 TEST_F(Powercap, PackagesAreAddedUpAndCountersWrap) {
@@ -367,11 +365,8 @@ TEST_F(Powercap, TheFirstRankOfANodeReadsIt) {
 
 /// The kernel's counters of a host with other work on it, made up.
 TEST(HostLoad, IsTheGrowthOfTheKernelsCounters) {
-    const fs::path folder = fs::temp_directory_path() / ("patchbench-proc-" + std::to_string(::getpid()));
-    const auto write = [&](const fs::path& file, const std::string& text) {
-        fs::create_directories((folder / file).parent_path());
-        std::ofstream(folder / file) << text << '\n';
-    };
+    const test::TemporaryFolder folder;
+    const auto write = [&](const std::string& file, const std::string& text) { folder.write(file, text + '\n'); };
     const double tick_s = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
     write("stat", "cpu  100 10 50 900 5 1 2 30 7 0\ncpu0 100 10 50 900 5 1 2 30 7 0");
     write("pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull avg10=0.00 total=5");
@@ -383,7 +378,7 @@ TEST(HostLoad, IsTheGrowthOfTheKernelsCounters) {
     if (own.size() > 1) write_clock(own.back(), "3000000");
     write_clock(own.back() + 1, "100000");  // where others run
     TelemetryOptions options;
-    options.proc_folder = folder;
+    options.proc_folder = folder.path();
     options.cpu_folder = folder / "cpus";
     options.first_on_node = true;
     Telemetry telemetry(options);
@@ -405,7 +400,6 @@ TEST(HostLoad, IsTheGrowthOfTheKernelsCounters) {
     options.proc_folder = options.cpu_folder = folder / "nowhere";
     for (const Meter meter : {Meter::host_cpu_s, Meter::steal_s, Meter::cpu_pressure_s, Meter::cpu_clock_end_mhz})
         EXPECT_EQ(record_of(options)[meter], std::nullopt);
-    fs::remove_all(folder);
 }
 
 TEST_F(Powercap, EnvironmentVariablesNameTheSources) {

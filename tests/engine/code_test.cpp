@@ -3,13 +3,13 @@
 #include "engine/network_file.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -24,9 +24,6 @@ using testing::Not;
 
 class ScriptFile : public testing::Test {
   protected:
-    ScriptFile() : file_(fs::temp_directory_path() / ("patchbench-script-" + std::to_string(getpid()) + ".pt")) {}
-    ~ScriptFile() override { fs::remove(file_); }
-
     /// The network whose `forward` is `code`.
     Weights network_of(const std::string& code, const network::NetworkCard& card = {.channels = 3}) {
         torch::jit::Module script("network");
@@ -60,7 +57,8 @@ class ScriptFile : public testing::Test {
         return out;
     }
 
-    fs::path file_;
+    const test::TemporaryFolder folder_;
+    const fs::path file_ = folder_ / "script.pt";
     std::vector<float> input_;
 };
 

@@ -7,6 +7,7 @@
 #include "support/graph_text.hpp"
 #include "support/graph_weights.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/network/network_shape.hpp"
 
@@ -14,7 +15,6 @@
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -45,9 +45,6 @@ const std::vector<network::NetworkShape> kShapes{
 
 class Onnx : public testing::Test {
   protected:
-    void SetUp() override { std::filesystem::create_directories(folder_); }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
     [[nodiscard]] std::filesystem::path file() const { return folder_ / "network.onnx"; }
 
     [[nodiscard]] ModelProto exported(const Weights& weights) const {
@@ -72,8 +69,7 @@ class Onnx : public testing::Test {
     }
 
   private:
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("patchbench-onnx-" + std::to_string(::getpid()));
+    const test::TemporaryFolder folder_;
 };
 
 NodeProto& node_of(ModelProto& model, const std::string& type, int which = 0) {

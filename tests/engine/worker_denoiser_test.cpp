@@ -6,6 +6,7 @@
 #include "support/denoise_batch.hpp"
 #include "support/environment_variable.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -372,10 +373,6 @@ TEST_F(Worker, CountsItsMemoryAndTime) {
 /// Files into which the faulty engine writes the numbers of its process and of another that it starts.
 class Started {
   public:
-    ~Started() {
-        fs::remove(own_);
-        fs::remove(other_);
-    }
     [[nodiscard]] std::string options() const { return ",fork=" + other_.string() + ",pid=" + own_.string(); }
     /// Waits for them.
     [[nodiscard]] pid_t own() const { return number_in(own_); }
@@ -391,8 +388,8 @@ class Started {
         return number;
     }
 
-    std::string begin_ = (fs::temp_directory_path() / ("patchbench-worker-" + std::to_string(getpid()))).string();
-    fs::path own_ = begin_, other_ = begin_ + "-other";
+    const test::TemporaryFolder folder_;
+    const fs::path own_ = folder_ / "own", other_ = folder_ / "other";
 };
 
 /// The processes of a program that is killed and can close nothing.

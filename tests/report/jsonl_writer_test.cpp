@@ -8,11 +8,11 @@
 #include "support/file_size_limit.hpp"
 #include "support/messages.hpp"
 #include "support/study_points.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -26,9 +26,6 @@ using nlohmann::json;
 
 class Jsonl : public testing::Test {
   protected:
-    void SetUp() override { std::filesystem::remove(file_); }
-    void TearDown() override { std::filesystem::remove(file_); }
-
     [[nodiscard]] std::vector<json> lines() const {
         std::vector<json> all;
         std::ifstream stream(file_);
@@ -43,8 +40,8 @@ class Jsonl : public testing::Test {
         return lines().at(1);
     }
 
-    std::filesystem::path file_ =
-        std::filesystem::path(testing::TempDir()) / ("patchbench_jsonl_test_" + std::to_string(::getpid()) + ".jsonl");
+    const test::TemporaryFolder folder_;
+    const std::filesystem::path file_ = folder_ / "results.jsonl";
 };
 
 TEST_F(Jsonl, ALineIsThereAsSoonAsItIsWritten) {
@@ -200,43 +197,34 @@ TEST_F(Jsonl, EarlierResultsAreMovedAsideAndKept) {
     EXPECT_EQ(text_of(earlier / file_.filename()), "earlier");
     EXPECT_EQ(text_of(later / file_.filename()), "later") << "in the same second";
     EXPECT_EQ(earlier.parent_path(), file_.parent_path());
-    for (const auto& aside : {earlier, later}) std::filesystem::remove_all(aside);
 }
 
 TEST_F(Jsonl, WhatEarlierResultsNameIsKeptWithThem) {
-    const auto folder = file_.parent_path() / (file_.stem().string() + "_moved");
-    std::filesystem::create_directories(folder / "previews");
-    const auto write = [](const std::filesystem::path& file, const std::string& text) { std::ofstream(file) << text; };
     for (const char* name : {"000-a.png", "001-input.png", "study.yaml", "report.html", "previews/0-noisy.png",
                              "12-mine.png", "2024mine.png", "-mine.png"})
-        write(folder / name, name);
+        folder_.write(name, name);
     std::string lines = "no line of JSON\n";
     for (const char* name : {"/elsewhere/000-a.png", "001-input.png", "study.yaml", "12-mine.png", "2024mine.png",
                              "-mine.png", "..", "results.jsonl", ""})
         lines += json{{"output_file", name}}.dump() + "\n";
-    write(folder / "results.jsonl", lines);
+    folder_.write("results.jsonl", lines);
     constexpr std::array kMade{"report.html", "previews", "never_written.csv"};
-    const auto aside = move_aside(folder / "results.jsonl", kMade, {folder / "001-input.png"});
+    const auto aside = move_aside(file_, kMade, {folder_ / "001-input.png"});
     for (const char* name : {"results.jsonl", "000-a.png", "report.html", "previews/0-noisy.png"}) {
         EXPECT_TRUE(std::filesystem::exists(aside / name)) << name;
-        EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
+        EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
     }
-    EXPECT_TRUE(std::filesystem::exists(folder / "001-input.png")) << "a later study reads it";
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "001-input.png")) << "a later study reads it";
     for (const char* name : {"study.yaml", "12-mine.png", "2024mine.png", "-mine.png"})
-        EXPECT_TRUE(std::filesystem::exists(folder / name)) << name << " is no image of a study";
-    std::filesystem::remove_all(folder);
+        EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name << " is no image of a study";
 }
 
 TEST_F(Jsonl, PicturesAmongWhichALaterStudyReadsStay) {
-    const auto folder = file_.parent_path() / (file_.stem().string() + "_read");
-    std::filesystem::create_directories(folder / "previews");
-    for (const char* name : {"results.jsonl", "report.html", "previews/0-noisy.png"})
-        std::ofstream(folder / name) << name;
+    for (const char* name : {"results.jsonl", "report.html", "previews/0-noisy.png"}) folder_.write(name, name);
     constexpr std::array kMade{"report.html", "previews"};
-    const auto aside = move_aside(folder / "results.jsonl", kMade, {folder / "previews/0-noisy.png"});
+    const auto aside = move_aside(file_, kMade, {folder_ / "previews/0-noisy.png"});
     EXPECT_TRUE(std::filesystem::exists(aside / "report.html"));
-    EXPECT_TRUE(std::filesystem::exists(folder / "previews/0-noisy.png"));
-    std::filesystem::remove_all(folder);
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "previews/0-noisy.png"));
 }
 
 TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
@@ -255,7 +243,7 @@ TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
     EXPECT_EQ(lines().size(), 1u);
     writer.write_end({});
     EXPECT_EQ(lines().size(), 2u);
-    SetUp();
+    std::filesystem::remove(file_);
     {
         const test::FileSizeLimit limit(100);
         EXPECT_THROW(JsonlWriter(file_, {}, {}), Error);

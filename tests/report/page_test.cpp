@@ -5,11 +5,11 @@
 #include "report/results/jsonl_writer.hpp"
 #include "report/results/results_file.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,12 +25,6 @@ const std::string kDataStart = R"(<script type="application/json" id="patchbench
 
 class Html : public testing::Test {
   protected:
-    void SetUp() override { std::filesystem::create_directories(folder_); }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-    void write(const std::string& name, const std::string& content) const {
-        std::ofstream(folder_ / name, std::ios::binary) << content;
-    }
     void add_line(const std::string& line) const { std::ofstream(results_, std::ios::app | std::ios::binary) << line; }
     void write_point(const record::PointTrace& trace) const {
         JsonlWriter writer(results_, {}, {});
@@ -55,8 +49,7 @@ class Html : public testing::Test {
         return json::parse(text.substr(begin, text.find("</script", begin) - begin));
     }
 
-    std::filesystem::path folder_ =
-        std::filesystem::path(testing::TempDir()) / ("patchbench_html_test_" + std::to_string(::getpid()));
+    const test::TemporaryFolder folder_;
     std::filesystem::path results_ = folder_ / "results.jsonl";
 };
 
@@ -78,7 +71,7 @@ TEST_F(Html, LinesArriveAsTheyAreAndWithThemTheTableOfMetrics) {
     EXPECT_EQ(lines[1]["key"], "0123456789abcdef");
     EXPECT_EQ(lines[1]["samples"]["wall_s"].size(), kTraceRepetitions);
     EXPECT_EQ(data()["metrics"].size(), metrics().size());
-    EXPECT_EQ(data()["files"][0]["name"], folder_.filename().string());
+    EXPECT_EQ(data()["files"][0]["name"], folder_.path().filename().string());
 }
 
 TEST_F(Html, WhatPointsSayTogetherIsComputedForFilesThatDoNotSayIt) {
@@ -131,11 +124,10 @@ TEST_F(Html, WhatIsNoResultsFileIsRefusedWithItsPlace) {
 
 TEST_F(Html, OnlyPicturesBesideTheResultsAreTakenIn) {
     const std::string png = "\x89PNG\r\n\x1a\n...";
-    std::filesystem::create_directory(folder_ / "study");
     results_ = folder_ / "study" / "results.jsonl";
-    write("above.png", png);
-    write("study/own.png", png);
-    write("study/text.png", "secret");
+    folder_.write("above.png", png);
+    folder_.write("study/own.png", png);
+    folder_.write("study/text.png", "secret");
     record::PointTrace trace = three_rank_trace();
     trace.preview = record::Preview{{0, 0, {8, 8}}, "own.png", "../above.png", (folder_ / "above.png").string()};
     write_point(trace);

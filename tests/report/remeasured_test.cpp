@@ -3,14 +3,11 @@
 #include "report/export/exports.hpp"
 #include "report/results/jsonl_writer.hpp"
 #include "results_of.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 namespace pb::report {
 namespace {
@@ -29,7 +26,8 @@ record::PointTrace remeasured() {
 }
 
 TEST(Remeasured, TheRecordSaysHowOftenAndWhyAndIsReadBack) {
-    const auto file = std::filesystem::path(testing::TempDir()) / ("patchbench_again_" + std::to_string(::getpid()));
+    const test::TemporaryFolder folder;
+    const auto file = folder / "results.jsonl";
     {
         JsonlWriter writer(file, {}, results_of({}).environment());
         writer.write_point(remeasured(), measure::summarise(remeasured()));
@@ -48,7 +46,6 @@ TEST(Remeasured, TheRecordSaysHowOftenAndWhyAndIsReadBack) {
     EXPECT_EQ(read[0].drift, 0.043);
     EXPECT_EQ(read[0].cause, kCause);
     EXPECT_EQ(read[1].cause, "");
-    std::filesystem::remove(file);
 }
 
 TEST(Remeasured, TheCsvCountsTheMeasurements) {

@@ -8,10 +8,10 @@
 #include "report/tables/tables.hpp"
 #include "support/damage.hpp"
 #include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -48,7 +48,6 @@ class Results : public testing::Test {
         writer.write_point(other, measure::summarise(other));
         writer.write_end(measure::judge({summary}, false));
     }
-    void TearDown() override { std::filesystem::remove(file_); }
 
     [[nodiscard]] std::string text() const {
         std::ostringstream all;
@@ -70,8 +69,8 @@ class Results : public testing::Test {
         return at == std::string::npos ? all : all.replace(at, before.size(), after);
     }
 
-    std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) /
-                                  ("patchbench_results_test_" + std::to_string(::getpid()) + ".jsonl");
+    const test::TemporaryFolder folder_;
+    const std::filesystem::path file_ = folder_ / "results.jsonl";
 };
 
 TEST_F(Results, WhatWasWrittenIsReadBack) {
@@ -350,11 +349,12 @@ TEST_F(Results, RandomDamageIsReadOrRefused) {
 
 TEST_F(Results, WhatCannotBeReadIsNamed) {
     EXPECT_THROW((void)load_results(file_ / "no"), UsageError);
-    EXPECT_THROW((void)load_results(testing::TempDir()), UsageError);
+    EXPECT_THROW((void)load_results(folder_.path()), UsageError);
 }
 
 TEST(Launches, AreThoseThatAreThereInTheOrderOfTheirNumbers) {
-    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "results-of-launches";
+    const test::TemporaryFolder home;
+    const std::filesystem::path folder = home / "results";
     for (const char* name :
          {"launch-1", "launch-10", "launch-3", "launch-", "launch-x", "launch-04", "launch-0", "more"})
         std::filesystem::create_directories(folder / name);

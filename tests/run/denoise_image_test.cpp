@@ -2,6 +2,7 @@
 #include "support/checkpoint_files.hpp"
 #include "support/messages.hpp"
 #include "support/state_dict.hpp"
+#include "support/temporary_folder.hpp"
 
 #include "patchbench/denoise.hpp"
 #include "patchbench/engine/weights.hpp"
@@ -10,12 +11,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <string>
 
 namespace pb::run {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr Extent kExtent{44, 60};
 
@@ -74,10 +76,16 @@ TEST(DenoiseImage, TheNetworkIsToldSigma) {
     for (const float value : estimated.values) ASSERT_TRUE(std::isfinite(value));
 }
 
-TEST(DenoiseImage, WeightsOfAFileMayBeToldTheirSigma) {
-    const std::string file = testing::TempDir() + "denoise_image_test.safetensors";
-    engine::save_safetensors(
-        test::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
+class DenoiseByAFile : public test::InFolder {
+  protected:
+    DenoiseByAFile() {
+        engine::save_safetensors(
+            test::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
+    }
+    const std::string file = folder / "dncnn.safetensors";
+};
+
+TEST_F(DenoiseByAFile, WeightsMayBeToldTheirSigma) {
     const FloatImage picture = make_picture(3);
     DenoiseOptions options = small_dncnn();
     const FloatImage seeded = denoise(view(picture), options);
@@ -87,7 +95,6 @@ TEST(DenoiseImage, WeightsOfAFileMayBeToldTheirSigma) {
     EXPECT_EQ(denoise(view(picture), options).values, seeded.values) << "the same sigma scales by 1";
     options.network = WeightsFile{file, network::kind_of<network::DncnnShape>(), 0.2};
     EXPECT_NE(denoise(view(picture), options).values, seeded.values);
-    std::filesystem::remove(file);
 }
 
 TEST(DenoiseImage, APictureWithoutNoiseHasTheSmallestLevel) {
@@ -108,54 +115,40 @@ TEST(DenoiseImage, WhatCannotBeIsRefused) {
         change(options);
         return refusal(picture, options);
     };
-    EXPECT_NE(refusal_of([](auto& o) { o.patch = 0; }).find("patch"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.batch = 0; }).find("batch = 0"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.threads = -1; }).find("threads = -1"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.threads = 100000; }).find("threads = 100000"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.sigma = 2; }).find("sigma = 2"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.sigma = std::nan(""); }).find("sigma = nan"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) {
-                  o.device = {DeviceKind::cuda, 1000};
-              }).find("device = cuda 1000"),
-              std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.network = WeightsFile{"/none"}; }).find("/none"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.sigma = 1e-30; }).find("sigma = 1e-30"), std::string::npos);
-    EXPECT_NE(refusal_of([](auto& o) { o.device = {DeviceKind::cpu, 1}; }).find("device = cpu 1"), std::string::npos);
+    EXPECT_THAT(refusal_of([](auto& o) { o.patch = 0; }), HasSubstr("patch"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.batch = 0; }), HasSubstr("batch = 0"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.threads = -1; }), HasSubstr("threads = -1"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.threads = 100000; }), HasSubstr("threads = 100000"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.sigma = 2; }), HasSubstr("sigma = 2"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.sigma = std::nan(""); }), HasSubstr("sigma = nan"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.device = {DeviceKind::cuda, 1000}; }), HasSubstr("device = cuda 1000"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.network = WeightsFile{"/none"}; }), HasSubstr("/none"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.sigma = 1e-30; }), HasSubstr("sigma = 1e-30"));
+    EXPECT_THAT(refusal_of([](auto& o) { o.device = {DeviceKind::cpu, 1}; }), HasSubstr("device = cpu 1"));
     for (const auto& shape : {network::DncnnShape{.depth = 0}, network::DncnnShape{.depth = 100'000'000},
                               network::DncnnShape{.depth = 3, .width = -8}})
-        EXPECT_NE(refusal_of([&](auto& o) {
-                      o.network = UntrainedNetwork{shape, 1};
-                  }).find("network"),
-                  std::string::npos);
-    EXPECT_NE(refusal(picture, small_dncnn(1)).find("for 1 image channel, the image has 3"), std::string::npos);
+        EXPECT_THAT(refusal_of([&](auto& o) { o.network = UntrainedNetwork{shape, 1}; }), HasSubstr("network"));
+    EXPECT_THAT(refusal(picture, small_dncnn(1)), HasSubstr("for 1 image channel, the image has 3"));
 }
 
-TEST(DenoiseImage, ATrainedLevelIsOneThatNetworksHave) {
-    const std::string file = testing::TempDir() + "denoise_image_level.safetensors";
-    engine::save_safetensors(
-        test::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
+TEST_F(DenoiseByAFile, ATrainedLevelIsOneThatNetworksHave) {
     for (const double level : {0.0, -1.0, 2.0, std::nan("")})
-        EXPECT_NE(
-            refusal(make_picture(3), {.network = WeightsFile{file, network::kind_of<network::DncnnShape>(), level}})
-                .find("trained_sigma"),
-            std::string::npos)
+        EXPECT_THAT(
+            refusal(make_picture(3), {.network = WeightsFile{file, network::kind_of<network::DncnnShape>(), level}}),
+            HasSubstr("trained_sigma"))
             << level;
-    std::filesystem::remove(file);
 }
 
 TEST(DenoiseImage, AnExtentIsLookedAtBeforeTheValues) {
     const std::vector<float> values(12, 0.5F);
     for (const Extent extent : {Extent{0, 4}, Extent{-1000000, -1000000}, Extent{int64_t{1} << 62, 4}})
-        EXPECT_NE(usage_error([&] {
-                      (void)denoise({values.data(), extent, 3}, small_dncnn());
-                  }).find("pixels"),
-                  std::string::npos);
+        EXPECT_THAT(usage_error([&] {
+                        (void)denoise({values.data(), extent, 3}, small_dncnn());
+                    }),
+                    HasSubstr("pixels"));
     DenoiseOptions options = small_dncnn();
     options.sigma.reset();
-    EXPECT_NE(usage_error([&] {
-                  (void)denoise({values.data(), {1, 4}, 3}, options);
-              }).find("sigma"),
-              std::string::npos);
+    EXPECT_THAT(usage_error([&] { (void)denoise({values.data(), {1, 4}, 3}, options); }), HasSubstr("sigma"));
 }
 
 TEST(DenoiseImage, AnOutputThatIsNotFiniteIsAnError) {
@@ -167,9 +160,8 @@ TEST(DenoiseImage, AnOutputThatIsNotFiniteIsAnError) {
 TEST(DenoiseImage, ValuesThatAreNotFiniteAreNamed) {
     FloatImage picture = make_picture(3);
     picture.values[1234] = std::numeric_limits<float>::infinity();
-    EXPECT_NE(refusal(picture, small_dncnn()).find("value 1234"), std::string::npos);
-    const auto refused = usage_error([&] { (void)denoise({nullptr, kExtent, 3}, small_dncnn()); });
-    EXPECT_NE(refused.find("no values"), std::string::npos);
+    EXPECT_THAT(refusal(picture, small_dncnn()), HasSubstr("value 1234"));
+    EXPECT_THAT(usage_error([&] { (void)denoise({nullptr, kExtent, 3}, small_dncnn()); }), HasSubstr("no values"));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "patchbench/base/error.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -29,15 +28,14 @@ class CroppedFile : public testing::Test {
             for (int64_t column = 0; column < kColumns; ++column) samples += static_cast<char>(16 * row + column);
         write_whole(file_, samples);
     }
-    void TearDown() override { std::filesystem::remove(file_); }
 
     [[nodiscard]] config::ImageSettings settings() const {
         return {.path = file_.string(), .raw = "9x15x1:u8", .crop_height = 4, .crop_width = 6, .noise_sigma = 0};
     }
 
   private:
-    std::filesystem::path file_ =
-        std::filesystem::temp_directory_path() / ("patchbench-source-" + std::to_string(::getpid()) + ".raw");
+    const test::TemporaryFolder folder_;
+    const std::filesystem::path file_ = folder_ / "a.raw";
 };
 
 TEST_F(CroppedFile, IsItsCentreInBothDirections) {
@@ -104,16 +102,14 @@ TEST_F(CroppedFile, IsOneVersionForAllSources) {
 /// Raw samples that are written for a test.
 class RawFile : public testing::Test {
   protected:
-    void TearDown() override { std::filesystem::remove(file_); }
-
     config::ImageSettings write(const std::string& shape, const std::string& samples) {
         write_whole(file_, samples);
         return {.path = file_.string(), .raw = shape, .noise_sigma = 0};
     }
 
   private:
-    std::filesystem::path file_ =
-        std::filesystem::temp_directory_path() / ("patchbench-raw-" + std::to_string(::getpid()) + ".raw");
+    const test::TemporaryFolder folder_;
+    const std::filesystem::path file_ = folder_ / "a.raw";
 };
 
 TEST_F(RawFile, OfTwoChannelsIsGrayWithAlpha) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -31,6 +32,11 @@ class TemporaryFolder {
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    /// Writes a file, and the folders in which it lies.
+    void write(const std::filesystem::path& name, std::string_view text) const {
+        std::filesystem::create_directories((path_ / name).parent_path());
+        std::ofstream(path_ / name, std::ios::binary) << text;
+    }
     /// The names of what is in it, sorted.
     [[nodiscard]] std::vector<std::string> names() const {
         std::vector<std::string> all;
