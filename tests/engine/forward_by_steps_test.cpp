@@ -2,6 +2,7 @@
 #include "network/native_layout.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/graph_text.hpp"
+#include "support/relatives.hpp"
 
 #include "patchbench/network/steps.hpp"
 
@@ -14,11 +15,6 @@ namespace pb::engine {
 namespace {
 
 constexpr uint64_t kSeed = 7;
-
-/// Relatives of each network, with Winograd's tiles and without.
-const std::vector<network::NetworkShape> kNetworks{network::DrunetShape{.widths = {16, 32, 64, 32}, .blocks = 2},
-                                                   network::UnetShape{.widths = {32, 20, 64}},
-                                                   network::DncnnShape{.depth = 5, .width = 32}};
 
 struct Timed {
     std::vector<float> pixels;
@@ -39,7 +35,7 @@ Timed run_by_steps(const Weights& weights, const EngineOptions& options, std::ve
 TEST(ForwardBySteps, GivesThePixelsOfAnyCallAndTheStepsOfTheGraph) {
     for (const auto& [engine, fusing] :
          {std::pair{EngineKind::torch, network::kOnednnPath.fusing}, {EngineKind::native, network::kNativePath.fusing}})
-        for (const network::NetworkShape& network : kNetworks) {
+        for (const network::NetworkShape& network : test::tiled_relatives()) {
             SCOPED_TRACE(std::string(name_of(engine)) + " " + network::to_text(network::graph_of(network)));
             const Weights weights = make_seeded_weights(network, kSeed);
             const EngineOptions options{.engine = engine, .threads = 2};

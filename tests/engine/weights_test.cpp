@@ -4,6 +4,7 @@
 #include "support/checkpoint_files.hpp"
 #include "support/messages.hpp"
 #include "support/networks.hpp"
+#include "support/relatives.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -21,11 +22,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-/// A small relative of each network.
-const std::vector<network::NetworkShape> kSmall{network::DrunetShape{.widths = {8, 16}, .blocks = 1},
-                                                network::UnetShape{.widths = {8, 16}},
-                                                network::DncnnShape{.depth = 5, .width = 8}};
 
 void expect_same_values(const Weights& a, const Weights& b) {
     EXPECT_EQ(sha256_of_values(a), sha256_of_values(b));
@@ -387,7 +383,7 @@ void add_under(const std::string& prefix, const Weights& network, StateDict& ten
 }
 
 TEST(Recognise, FindsTheNetworkUnderAPrefix) {
-    for (const network::NetworkShape& shape : kSmall)
+    for (const network::NetworkShape& shape : test::small_relatives())
         for (const char* prefix : {"model.", "net.", "denoiser.net.", "a.b.c.", "dncnn.", "module.model._orig_mod."}) {
             const Weights weights = make_seeded_weights(shape, 2);
             StateDict tensors;
@@ -445,7 +441,7 @@ TEST(Recognise, EndsOnAFileOfManyPrefixes) {
 }
 
 TEST(Recognise, FindsTheNetworkAmongManySmallParts) {
-    const Weights weights = make_seeded_weights(kSmall.back(), 2);
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 5, .width = 8}, 2);
     StateDict tensors;
     for (int i = 0; i < 100; ++i) tensors[numbered("a", i) + ".x"] = {{1}, {1}};
     add_under("model.", weights, tensors);

@@ -6,6 +6,7 @@
 #include "support/denoise_batch.hpp"
 #include "support/environment_variable.hpp"
 #include "support/messages.hpp"
+#include "support/relatives.hpp"
 #include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -83,15 +84,8 @@ class InstalledEngine : public testing::TestWithParam<EngineKind> {
     }
 };
 
-/// Each network, narrow: all of its operations and none of its weight.
-std::vector<network::NetworkShape> narrow_networks() {
-    return {network::DncnnShape{.channels = 3, .depth = 4, .width = 8},
-            network::UnetShape{.channels = 3, .widths = {8, 16, 24, 32}},
-            network::DrunetShape{.channels = 3, .widths = {8, 16, 24, 32}, .blocks = 1}};
-}
-
 TEST_P(InstalledEngine, AgreesWithTheReference) {
-    for (const network::NetworkShape& network : narrow_networks()) {
+    for (const network::NetworkShape& network : test::small_relatives()) {
         const Weights weights = make_seeded_weights(network, 5);
         const Shape shape = test::input_shape(weights, 2, 16, 24);
         const auto values = test::random_values(static_cast<size_t>(shape.elements()), 6);
@@ -136,7 +130,7 @@ TEST_P(InstalledEngine, ComputesInBf16OrRefusesIt) {
         EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
         return;
     }
-    for (const network::NetworkShape& network : narrow_networks()) {
+    for (const network::NetworkShape& network : test::small_relatives()) {
         const Weights weights = make_seeded_weights(network, 5);
         const Shape shape = test::input_shape(weights, 2, 16, 24);
         const auto values = test::rounded_to_bf16(test::random_values(static_cast<size_t>(shape.elements()), 6));

@@ -4,6 +4,7 @@
 #include "network/parts/band_pieces.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_text.hpp"
+#include "support/relatives.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph.hpp"
@@ -17,16 +18,9 @@
 namespace pb::network {
 namespace {
 
-const std::vector<NetworkShape> kShapes{
-    DncnnShape{.depth = 5, .width = 32},
-    DncnnShape{.channels = 1, .depth = 4, .width = 24, .residual = DncnnResidual::subtract},
-    UnetShape{.widths = {32, 64, 32}},
-    DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2},
-};
-
 template <class Check>
 void for_shapes(Check check) {
-    for (const NetworkShape& shape : kShapes) {
+    for (const NetworkShape& shape : test::tiled_relatives()) {
         const Graph graph = graph_of(shape);
         SCOPED_TRACE(to_text(graph));
         check(graph, alignment_of(graph));

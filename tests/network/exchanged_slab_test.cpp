@@ -2,6 +2,7 @@
 
 #include "network/receptive_field.hpp"
 #include "support/graph_text.hpp"
+#include "support/relatives.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph.hpp"
@@ -14,13 +15,6 @@
 
 namespace pb::network {
 namespace {
-
-const std::vector<NetworkShape> kSlabShapes{
-    DncnnShape{.depth = 5, .width = 32},
-    DncnnShape{.channels = 1, .depth = 4, .width = 24, .residual = DncnnResidual::subtract},
-    UnetShape{.widths = {32, 64, 32}},
-    DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2},
-};
 
 /// `count` slabs of an image of `height`, as equal as units allow.
 std::vector<ExchangedSlab> slabs_of(const Graph& graph, int64_t height, int64_t count) {
@@ -39,7 +33,7 @@ std::vector<ExchangedSlab> slabs_of(const Graph& graph, int64_t height, int64_t 
 /// Calls `check(graph, slabs)` for networks, heights that no unit divides, and numbers of slabs.
 template <class Check>
 void for_slabs(Check check) {
-    for (const NetworkShape& shape : kSlabShapes) {
+    for (const NetworkShape& shape : test::tiled_relatives()) {
         const Graph graph = graph_of(shape);
         const int64_t unit = slab_unit(graph);
         SCOPED_TRACE(to_text(graph));
@@ -153,7 +147,7 @@ TEST(ExchangedSlabs, HoldNoRowsBesideTheirOwnWhereNoneIsRead) {
 }
 
 TEST(ExchangedSlabs, RefuseRowsBesideTilesAndGaps) {
-    const Graph graph = graph_of(kSlabShapes.front());
+    const Graph graph = graph_of(DncnnShape{.depth = 5, .width = 32});
     const Extent image{22, 8};
     EXPECT_NO_THROW(ExchangedSlab(graph, {{8, 16}, {4, 8}, {16, 22}, image}));
     for (const SlabShape& wrong :

@@ -2,6 +2,7 @@
 #include "network/parts/band_schedule.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_text.hpp"
+#include "support/relatives.hpp"
 
 #include "patchbench/network/network_shape.hpp"
 
@@ -13,13 +14,6 @@
 namespace pb::network {
 namespace {
 
-const std::vector<NetworkShape> kCutShapes{
-    DncnnShape{.depth = 5, .width = 32},
-    DncnnShape{.channels = 1, .depth = 4, .width = 24, .residual = DncnnResidual::subtract},
-    UnetShape{.widths = {32, 64, 32}},
-    DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2},
-};
-
 struct CutCase {
     Graph graph;
     int64_t width, grid;  // of starts
@@ -28,7 +22,7 @@ struct CutCase {
 
 template <class Check>
 void for_cases(Check check) {
-    for (const NetworkShape& shape : kCutShapes)
+    for (const NetworkShape& shape : test::tiled_relatives())
         for (const ComputedUnit unit : {ComputedUnit::tile, ComputedUnit::pixel})
             for (const int64_t rest : {0, 1, 2, 3}) {  // alignments beyond whole tiles
                 const Graph graph = graph_of(shape);
