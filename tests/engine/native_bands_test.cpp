@@ -1,8 +1,5 @@
 #include "engine/native_rows.hpp"
 #include "network/parts/band_memory.hpp"
-#include "support/graph_text.hpp"
-
-#include <string>
 
 namespace pb::engine {
 namespace {
@@ -24,20 +21,11 @@ void expect_whole_image(const Weights& weights, network::WinogradForm form) {
     }
 }
 
-TEST(NativeBands, EqualTheWholeImageBitForBit) {
-    for (const network::NetworkShape& network : row_networks())
-        for (const network::WinogradForm form : test::forms()) {
-            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
-            expect_whole_image(make_seeded_weights(network, test::kRowSeed), form);
-        }
-}
+TEST(NativeBands, EqualTheWholeImageBitForBit) { test::for_row_networks_and_forms(expect_whole_image); }
 
 TEST(NativeBands, EqualTheWholeImageBitForBitForAnyGraph) {
     for (const auto& graphs : {test::any_graphs(12), test::wide_graphs(6)})
-        for (const network::Graph& graph : graphs) {
-            SCOPED_TRACE(network::to_text(graph));
-            expect_whole_image(test::weights_of(graph, test::kRowSeed), {});
-        }
+        test::for_graphs(graphs, [](const Weights& weights) { expect_whole_image(weights, {}); });
 }
 
 void expect_same_bits_for_any_ranks_and_threads(const Weights& weights, network::WinogradForm form) {
@@ -52,11 +40,7 @@ void expect_same_bits_for_any_ranks_and_threads(const Weights& weights, network:
 }
 
 TEST(NativeBands, HaveTheSameBitsForAnyRanksAndThreads) {
-    for (const network::NetworkShape& network : row_networks())
-        for (const network::WinogradForm form : test::forms()) {
-            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
-            expect_same_bits_for_any_ranks_and_threads(make_seeded_weights(network, test::kRowSeed), form);
-        }
+    test::for_row_networks_and_forms(expect_same_bits_for_any_ranks_and_threads);
 }
 
 void expect_whole_image_in_strips(const Weights& weights, network::WinogradForm form) {
@@ -73,15 +57,8 @@ void expect_whole_image_in_strips(const Weights& weights, network::WinogradForm 
 }
 
 TEST(NativeBands, InStripsEqualTheWholeImageBitForBit) {
-    for (const network::NetworkShape& network : row_networks())
-        for (const network::WinogradForm form : test::forms()) {
-            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
-            expect_whole_image_in_strips(make_seeded_weights(network, test::kRowSeed), form);
-        }
-    for (const network::Graph& graph : test::any_graphs(6)) {
-        SCOPED_TRACE(network::to_text(graph));
-        expect_whole_image_in_strips(test::weights_of(graph, test::kRowSeed), {});
-    }
+    test::for_row_networks_and_forms(expect_whole_image_in_strips);
+    test::for_graphs(test::any_graphs(6), [](const Weights& weights) { expect_whole_image_in_strips(weights, {}); });
 }
 
 TEST(NativeBands, WithALateMapEqualTheWholeImageBitForBit) {

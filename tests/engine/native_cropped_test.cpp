@@ -2,7 +2,6 @@
 #include "base/stopwatch.hpp"
 #include "engine/cropped_windows.hpp"
 #include "engine/windows.hpp"
-#include "support/graph_text.hpp"
 #include "support/networks.hpp"
 
 #include <string>
@@ -24,24 +23,19 @@ void expect_cores_of_whole_windows(const Weights& weights, int64_t n, network::W
 }
 
 TEST(NativeCropped, HaveTheBitsOfWholeWindowsWhereverTheCoreLies) {
-    for (const network::NetworkShape& network : row_networks()) {
-        const Weights weights = make_seeded_weights(network, test::kRowSeed);
-        for (const network::WinogradForm form : test::forms())
-            for (const auto& [n, threads] : {std::pair{1, 3}, {4, 3}}) {
-                SCOPED_TRACE(test::text_of(network::graph_of(network), form) + ", batch " + std::to_string(n) +
-                             ", threads " + std::to_string(threads));
-                expect_cores_of_whole_windows(weights, n, form, threads);
-            }
-    }
+    test::for_row_networks_and_forms([](const Weights& weights, network::WinogradForm form) {
+        for (const int64_t n : {1, 4}) {
+            SCOPED_TRACE("batch " + std::to_string(n));
+            expect_cores_of_whole_windows(weights, n, form, 3);
+        }
+    });
 }
 
 TEST(NativeCropped, HaveThemInAnyGraph) {
     for (const auto& graphs : {test::any_graphs(12), test::wide_graphs(6)})
-        for (const network::Graph& graph : graphs) {
-            SCOPED_TRACE(network::to_text(graph));
-            const Weights weights = test::weights_of(graph, test::kRowSeed);
+        test::for_graphs(graphs, [](const Weights& weights) {
             for (const network::WinogradForm form : test::forms()) expect_cores_of_whole_windows(weights, 2, form, 1);
-        }
+        });
 }
 
 TEST(NativeCropped, HaveThemInThePublishedNetworks) {

@@ -39,10 +39,6 @@ inline std::vector<network::WinogradForm> forms() {
     return forms;
 }
 
-inline std::string text_of(const network::Graph& graph, network::WinogradForm form) {
-    return network::to_text(graph) + " in tiles of " + std::to_string(form.tile) + (form.bf16 ? " in bf16" : "");
-}
-
 /// Relatives of each network, with Winograd's tiles wherever they can be and without.
 inline const std::vector<network::NetworkShape>& row_networks() {
     static const std::vector<network::NetworkShape> networks{
@@ -54,6 +50,35 @@ inline const std::vector<network::NetworkShape>& row_networks() {
         network::DrunetShape{.channels = 1, .widths = {8, 32}, .blocks = 1},
     };
     return networks;
+}
+
+/// Calls `check(weights)` for each of them.
+template <class Check>
+void for_row_networks(Check check) {
+    for (const network::NetworkShape& network : row_networks()) {
+        SCOPED_TRACE(network::to_text(network::graph_of(network)));
+        check(engine::make_seeded_weights(network, kRowSeed));
+    }
+}
+
+/// Calls `check(weights, form)` for each of them and each form.
+template <class Check>
+void for_row_networks_and_forms(Check check) {
+    for_row_networks([&](const engine::Weights& weights) {
+        for (const network::WinogradForm form : forms()) {
+            SCOPED_TRACE("tiles of " + std::to_string(form.tile) + (form.bf16 ? " in bf16" : ""));
+            check(weights, form);
+        }
+    });
+}
+
+/// Calls `check(weights)` for each graph.
+template <class Check>
+void for_graphs(const std::vector<network::Graph>& graphs, Check check) {
+    for (const network::Graph& graph : graphs) {
+        SCOPED_TRACE(network::to_text(graph));
+        check(weights_of(graph, kRowSeed));
+    }
 }
 
 /// Random values of an image, and what the whole of it gives.

@@ -1,9 +1,6 @@
 // Exchanged rows in the engine native: the bits of the whole image.
 #include "engine/slab_mail.hpp"
 #include "network/parts/exchanged_slab.hpp"
-#include "support/graph_text.hpp"
-
-#include <string>
 
 namespace pb::engine {
 namespace {
@@ -27,19 +24,13 @@ void expect_same_bits_for_any_cuts_and_threads(const Weights& weights, network::
 }
 
 TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyCutsAndThreads) {
-    for (const network::NetworkShape& network : row_networks())
-        for (const network::WinogradForm form : test::forms()) {
-            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
-            expect_same_bits_for_any_cuts_and_threads(make_seeded_weights(network, test::kRowSeed), form);
-        }
+    test::for_row_networks_and_forms(expect_same_bits_for_any_cuts_and_threads);
 }
 
 TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyGraph) {
     for (const auto& graphs : {test::any_graphs(12), test::wide_graphs(6)})
-        for (const network::Graph& graph : graphs) {
-            SCOPED_TRACE(network::to_text(graph));
-            expect_same_bits_for_any_cuts_and_threads(test::weights_of(graph, test::kRowSeed), {});
-        }
+        test::for_graphs(graphs,
+                         [](const Weights& weights) { expect_same_bits_for_any_cuts_and_threads(weights, {}); });
 }
 
 void expect_planned_memory_of_slabs(const Weights& weights) {

@@ -38,17 +38,11 @@ void expect_whole_image(const Weights& weights, const std::vector<int64_t>& heig
 }
 
 TEST(TorchBands, EqualTheWholeImage) {
-    for (const network::NetworkShape& network : row_networks()) {
-        SCOPED_TRACE(network::to_text(network::graph_of(network)));
-        expect_whole_image(make_seeded_weights(network, test::kRowSeed), {1, 3, 17, 25});
-    }
+    test::for_row_networks([](const Weights& weights) { expect_whole_image(weights, {1, 3, 17, 25}); });
 }
 
 TEST(TorchBands, EqualItForAnyGraph) {
-    for (const network::Graph& graph : test::any_graphs(12)) {
-        SCOPED_TRACE(network::to_text(graph));
-        expect_whole_image(test::weights_of(graph, test::kRowSeed), {3, 17});
-    }
+    test::for_graphs(test::any_graphs(12), [](const Weights& weights) { expect_whole_image(weights, {3, 17}); });
 }
 
 // The sum takes the memory of `head`, whose last rows `context` reads again in the next band.
@@ -64,14 +58,12 @@ TEST(TorchBands, EqualItWhereASumOverwritesRowsThatAreReadAgain) {
 }
 
 TEST(TorchBands, EqualItForAnyRanks) {
-    for (const network::NetworkShape& network : row_networks()) {
-        SCOPED_TRACE(network::to_text(network::graph_of(network)));
-        const Weights weights = make_seeded_weights(network, test::kRowSeed);
+    test::for_row_networks([](const Weights& weights) {
         const int64_t step = network::network_facts(weights.shape).alignment;
         const WholeImage image(weights, torch_options(), 24 * step, 6 * step);
         const auto denoiser = make_denoiser(weights, torch_options(2));
         expect_equal(carry_rows(*denoiser, weights, image, 8 * step, {0, 8 * step, 17 * step, image.shape.h}), image);
-    }
+    });
 }
 
 TEST(TorchBands, EqualItInStrips) {

@@ -24,18 +24,17 @@ void expect_cores_of_whole_windows(const Weights& weights, int64_t n, int thread
 }
 
 TEST(TorchCropped, EqualWholeWindowsWhereverTheCoreLies) {
-    for (const network::NetworkShape& network : row_networks())
+    test::for_row_networks([](const Weights& weights) {
         for (const auto& [n, threads] : {std::pair{1, 1}, {4, 2}}) {
-            SCOPED_TRACE(network::to_text(network::graph_of(network)) + ", batch " + std::to_string(n));
-            expect_cores_of_whole_windows(make_seeded_weights(network, test::kRowSeed), n, threads);
+            SCOPED_TRACE("batch " + std::to_string(n));
+            expect_cores_of_whole_windows(weights, n, threads);
         }
+    });
 }
 
 TEST(TorchCropped, EqualThemInAnyGraph) {
-    for (const network::Graph& graph : test::any_graphs(12)) {
-        SCOPED_TRACE(network::to_text(graph));
-        expect_cores_of_whole_windows(test::weights_of(graph, test::kRowSeed), 2, 1);
-    }
+    test::for_graphs(test::any_graphs(12),
+                     [](const Weights& weights) { expect_cores_of_whole_windows(weights, 2, 1); });
 }
 
 TEST(TorchCropped, HaveTheSameBitsForAnyBatchAndThreads) {

@@ -26,19 +26,9 @@ void expect_whole_image_for_any_cuts(const Weights& weights) {
             << cuts.size() - 1 << " slabs";
 }
 
-TEST(TorchSlabs, EqualTheWholeImageForAnyCuts) {
-    for (const network::NetworkShape& network : row_networks()) {
-        SCOPED_TRACE(network::to_text(network::graph_of(network)));
-        expect_whole_image_for_any_cuts(make_seeded_weights(network, test::kRowSeed));
-    }
-}
+TEST(TorchSlabs, EqualTheWholeImageForAnyCuts) { test::for_row_networks(expect_whole_image_for_any_cuts); }
 
-TEST(TorchSlabs, EqualItForAnyGraph) {
-    for (const network::Graph& graph : test::any_graphs(12)) {
-        SCOPED_TRACE(network::to_text(graph));
-        expect_whole_image_for_any_cuts(test::weights_of(graph, test::kRowSeed));
-    }
-}
+TEST(TorchSlabs, EqualItForAnyGraph) { test::for_graphs(test::any_graphs(12), expect_whole_image_for_any_cuts); }
 
 TEST(TorchSlabs, TakeTheMemoryThatIsPlanned) {
     for (const auto& network : {row_networks()[0], row_networks()[2], row_networks()[4]}) {
