@@ -3,12 +3,12 @@
 #include "report/export/exports.hpp"
 #include "report/metrics.hpp"
 #include "results_of.hpp"
+#include "support/damage.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
@@ -171,8 +171,7 @@ TEST(ReferenceCsv, TwoPassesHaveADeviation) {
 }
 
 TEST(ReferenceCsv, ThePageNamesEveryColumn) {
-    std::ifstream page(std::string(PATCHBENCH_SOURCE_DIR) + "/docs/reading-results.md");
-    const std::string text{std::istreambuf_iterator<char>(page), {}};
+    const std::string text = test::read_bytes(PATCHBENCH_SOURCE_DIR "/docs/reading-results.md");
     const Record header = written({}, CsvStyle::reference).front();
     for (const auto& column : header) {
         const auto stage = column.find("_time_sec");

@@ -5,6 +5,7 @@
 #include "measure/telemetry_trace.hpp"
 #include "measure/three_rank_trace.hpp"
 #include "report/metrics.hpp"
+#include "support/damage.hpp"
 #include "support/file_size_limit.hpp"
 #include "support/messages.hpp"
 #include "support/study_points.hpp"
@@ -182,10 +183,6 @@ TEST_F(Jsonl, AnyFileNameAndMessageMakesOneValidLine) {
 }
 
 TEST_F(Jsonl, EarlierResultsAreMovedAsideAndKept) {
-    const auto text_of = [](const std::filesystem::path& file) {
-        std::ifstream stream(file);
-        return std::string(std::istreambuf_iterator<char>(stream), {});
-    };
     EXPECT_EQ(move_aside(file_), "") << "there is none";
     std::ofstream(file_) << "";
     EXPECT_EQ(move_aside(file_), "") << "nothing is in it";
@@ -194,8 +191,8 @@ TEST_F(Jsonl, EarlierResultsAreMovedAsideAndKept) {
     EXPECT_FALSE(std::filesystem::exists(file_));
     std::ofstream(file_) << "later";
     const auto later = move_aside(file_);
-    EXPECT_EQ(text_of(earlier / file_.filename()), "earlier");
-    EXPECT_EQ(text_of(later / file_.filename()), "later") << "in the same second";
+    EXPECT_EQ(test::read_bytes(earlier / file_.filename()), "earlier");
+    EXPECT_EQ(test::read_bytes(later / file_.filename()), "later") << "in the same second";
     EXPECT_EQ(earlier.parent_path(), file_.parent_path());
 }
 

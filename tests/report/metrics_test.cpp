@@ -1,26 +1,20 @@
 #include "report/metrics.hpp"
 
 #include "measure/every_figure.hpp"
+#include "support/damage.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 namespace pb::report {
 namespace {
 
 using testing::MatchesRegex;
 
-std::string text_of(const std::string& file) {
-    std::ifstream stream(std::string(PATCHBENCH_SOURCE_DIR) + "/" + file);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
+std::string page_of_results() { return test::read_bytes(PATCHBENCH_SOURCE_DIR "/docs/reading-results.md"); }
 
 TEST(Metrics, KeysAreUniqueSnakeCaseWords) {
     std::set<std::string> keys;
@@ -71,13 +65,13 @@ TEST(Metrics, AreReadBackIntoTheirOwnPlace) {
 
 // The page repeats the table of the code. When this test fails, copy the table that it prints into the page.
 TEST(Metrics, ThePageHoldsTheGlossary) {
-    EXPECT_NE(text_of("docs/reading-results.md").find(glossary()), std::string::npos)
+    EXPECT_NE(page_of_results().find(glossary()), std::string::npos)
         << "replace the glossary of docs/reading-results.md with:\n"
         << glossary();
 }
 
 TEST(Metrics, ThePageHoldsWhatCanLimitAPoint) {
-    EXPECT_NE(text_of("docs/reading-results.md").find(limit_glossary()), std::string::npos)
+    EXPECT_NE(page_of_results().find(limit_glossary()), std::string::npos)
         << "replace the table of docs/reading-results.md with:\n"
         << limit_glossary();
 }

@@ -15,7 +15,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace pb::report {
 namespace {
@@ -49,11 +48,7 @@ class Results : public testing::Test {
         writer.write_end(measure::judge({summary}, false));
     }
 
-    [[nodiscard]] std::string text() const {
-        std::ostringstream all;
-        all << std::ifstream(file_).rdbuf();
-        return all.str();
-    }
+    [[nodiscard]] std::string text() const { return test::read_bytes(file_); }
     void put(const std::string& text) const { std::ofstream(file_) << text; }
 
     /// Returns the reader's error message for `text`.

@@ -4,6 +4,7 @@
 #include "image/image_file.hpp"
 #include "run/weights_source.hpp"
 #include "support/checkpoint_files.hpp"
+#include "support/damage.hpp"
 #include "support/on_ranks.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/state_dict.hpp"
@@ -15,8 +16,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -155,15 +154,10 @@ class ImageGroupTest : public test::OnRanks {
         return results;
     }
 
-    static std::string bytes(const fs::path& file) {
-        std::ifstream stream(file, std::ios::binary);
-        return {std::istreambuf_iterator<char>(stream), {}};
-    }
-
     void expect_same_bytes() {
         for (size_t i = 0; i < scenes_.size() && world_.is_root(); ++i) {
             ASSERT_TRUE(fs::exists(output("alone", i))) << i;
-            EXPECT_EQ(bytes(output("group", i)), bytes(output("alone", i))) << i;
+            EXPECT_EQ(test::read_bytes(output("group", i)), test::read_bytes(output("alone", i))) << i;
         }
     }
 

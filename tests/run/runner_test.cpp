@@ -8,6 +8,7 @@
 #include "run/pixels/slab.hpp"
 #include "run/point/engine_cache.hpp"
 #include "run/work.hpp"
+#include "support/damage.hpp"
 #include "support/networks.hpp"
 #include "support/on_ranks.hpp"
 #include "support/planned_point.hpp"
@@ -20,7 +21,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace pb::run {
@@ -28,11 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::quiet_study;
-
-std::string bytes_of(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 /// Neither extent is a multiple of 8: the padded borders are part of the test.
 config::PointSettings small_point(network::NetworkKind network) {
@@ -93,14 +88,14 @@ class RunPoint : public testing::Test {
     std::string bytes_alone(const config::PointSettings& settings) {
         if (!world_.is_root()) return {};
         EXPECT_EQ(run(alone_, settings, "one.png").status, record::PointStatus::ok);
-        return bytes_of(folder_ / "one.png");
+        return test::read_bytes(folder_ / "one.png");
     }
 
     void expect_bytes(const config::PointSettings& settings, const std::string& expected) {
         const record::PointTrace trace = run(all_, settings, "all.png");
         EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         if (world_.is_root()) {
-            EXPECT_EQ(bytes_of(folder_ / "all.png") == expected, true) << "other bytes than on one rank";
+            EXPECT_EQ(test::read_bytes(folder_ / "all.png") == expected, true) << "other bytes than on one rank";
         }
         world_.barrier();
     }
