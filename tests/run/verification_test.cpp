@@ -2,8 +2,10 @@
 // with the rank and the place, whatever the output; right ones pass.
 #include "base/fault.hpp"
 #include "support/checkpoint_files.hpp"
+#include "support/environment_variable.hpp"
 #include "support/load_image.hpp"
 #include "support/on_ranks.hpp"
+#include "support/relatives.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/small_point.hpp"
 #include "support/state_dict.hpp"
@@ -49,7 +51,6 @@ class VerificationTest : public test::OnRanks {
         study_.previews = 0;
         world_.barrier();
     }
-    ~VerificationTest() override { unsetenv("PATCHBENCH_FAULT"); }
 
     [[nodiscard]] config::PointSettings small_point() const { return point_with(folder_ / "shallow.safetensors"); }
     [[nodiscard]] int faulty_rank() const { return world_.size() - 1; }
@@ -57,14 +58,13 @@ class VerificationTest : public test::OnRanks {
     /// `fault` on the last rank, or on all.
     record::PointTrace run(const config::PointSettings& settings, const std::string& fault = "", bool on_all = false,
                            const std::string& file = "") {
-        unsetenv("PATCHBENCH_FAULT");
-        if (!fault.empty() && (on_all || world_.rank() == faulty_rank())) setenv("PATCHBENCH_FAULT", fault.c_str(), 1);
+        const bool is_faulty = !fault.empty() && (on_all || world_.rank() == faulty_rank());
+        const test::EnvironmentVariable planted("PATCHBENCH_FAULT", is_faulty ? std::optional(fault) : std::nullopt);
         restart_faults();
         Runner runner(world_, topology_, study_);
         const std::string name = file.empty() ? default_file(settings) : file;
         record::PointTrace trace =
             runner.run(point_of(settings), {.image = name.empty() ? fs::path{} : folder_ / name});
-        unsetenv("PATCHBENCH_FAULT");
         world_.barrier();
         EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         return trace;
@@ -441,10 +441,7 @@ TEST_F(VerificationTest, PixelsThatPassThroughASimulatedDeviceAreCheckedToo) {
 }
 
 TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) {
-    const std::vector<network::NetworkShape> relatives{network::DrunetShape{.widths = {8, 16}, .blocks = 1},
-                                                       network::UnetShape{.widths = {8, 12, 16}},
-                                                       network::DncnnShape{.depth = 5, .width = 8}};
-    for (const network::NetworkShape& shape : relatives) {
+    for (const network::NetworkShape& shape : test::small_relatives()) {
         SCOPED_TRACE(network::to_text(shape));
         const fs::path file = folder_ / "relative.safetensors";
         if (world_.is_root())
