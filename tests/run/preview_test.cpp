@@ -1,6 +1,7 @@
 // Pictures for the report: which points leave them, and what they show.
 #include "support/load_image.hpp"
 #include "support/on_ranks.hpp"
+#include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,19 +15,7 @@ namespace fs = std::filesystem;
 
 class Previews : public test::OnRanks {
   protected:
-    Previews() {
-        study_.previews = 40;
-        settings_.weights = "seed:1";
-        settings_.device = config::DeviceChoice::cpu;
-        settings_.patch = 24;
-        settings_.halo = {config::HaloSetting::Kind::pixels, 8};
-        settings_.threads.count = 1;
-        settings_.protocol.warmup_reps = 0;
-        settings_.protocol.min_reps = 1;
-        settings_.protocol.max_time_s = 0;
-        settings_.image.height = 72;
-        settings_.image.width = 30;
-    }
+    Previews() { study_.previews = 40; }
 
     /// The points of `all`, one after the other, by one runner.
     std::vector<record::PointTrace> run(const std::vector<config::PointSettings>& all) {
@@ -40,7 +29,7 @@ class Previews : public test::OnRanks {
 
     const test::SharedFolder shared_{world_};
     fs::path folder_ = shared_.path();
-    config::PointSettings settings_;
+    config::PointSettings settings_ = test::computed_point({72, 30});
 };
 
 TEST_F(Previews, ShowTheCentreBeforeAndAfter) {
@@ -68,7 +57,7 @@ TEST_F(Previews, AreOfTheFirstPointOfANetworkOnly) {
     config::PointSettings other = settings_;
     other.network = network::kind_of<network::UnetShape>();
     config::PointSettings again = settings_;
-    again.batch.count = 1;
+    again.batch.count = 2;
     const auto traces = run({settings_, again, other});
     if (!world_.is_root()) return;
     EXPECT_TRUE(traces[0].preview);

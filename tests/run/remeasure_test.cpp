@@ -3,6 +3,7 @@
 #include "run/agreement.hpp"
 #include "run/point/repetitions.hpp"
 #include "support/on_ranks.hpp"
+#include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,14 +47,7 @@ class ScriptedPipeline final : public Pipeline {
 class Remeasure : public test::OnRanks {
   protected:
     Remeasure() {
-        settings_.weights = "seed:1";
-        settings_.device = config::DeviceChoice::cpu;
-        settings_.patch = 24;
-        settings_.halo = {config::HaloSetting::Kind::pixels, 8};
-        settings_.image.height = settings_.image.width = 48;
-        settings_.protocol.warmup_reps = 0;
         settings_.protocol.min_reps = kRepetitions;
-        settings_.protocol.max_time_s = 0;
         settings_.protocol.rel_width = 2;  // only a drift by more than a factor of three counts
         settings_.protocol.timeline = 0;
         settings_.protocol.forward_calls = 1;
@@ -72,7 +66,7 @@ class Remeasure : public test::OnRanks {
         return trace;
     }
 
-    config::PointSettings settings_;
+    config::PointSettings settings_ = test::computed_point({48, 48});
     size_t num_passes_ = 0;
 };
 

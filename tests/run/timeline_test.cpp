@@ -2,6 +2,7 @@
 #include "run/pipeline/timeline.hpp"
 
 #include "support/on_ranks.hpp"
+#include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -82,19 +83,13 @@ TEST(GatherTimeline, StartsWhenTheFirstRankLeftTheBarrier) {
 class RecordedPass : public test::OnRanks {
   protected:
     RecordedPass() {
-        settings_.weights = "seed:1";
-        settings_.device = config::DeviceChoice::cpu;
-        settings_.patch = 24;
-        settings_.halo = {config::HaloSetting::Kind::pixels, 8};
         settings_.batch.count = 2;
-        settings_.threads.count = 1;
+        settings_.protocol.warmup_reps = 1;
         settings_.protocol.min_reps = 2;
-        settings_.protocol.max_time_s = 0;
         settings_.protocol.verify = config::VerifyMode::off;
-        settings_.image.height = settings_.image.width = 48;
     }
 
-    config::PointSettings settings_;
+    config::PointSettings settings_ = test::computed_point({48, 48});
 };
 
 TEST_F(RecordedPass, ShowsEveryStageOfEveryBatchInOrder) {
