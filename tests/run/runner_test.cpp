@@ -312,8 +312,7 @@ TEST_F(RunPoint, AnImageThatWasReplacedHasAnotherDigestAndReference) {
             image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / "in.png");
         }
         world_.barrier();
-        const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3}; };
-        const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+        const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, source_facts);
         const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_.path()});
         EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
             << testing::PrintToString(trace.verification.reasons);
@@ -349,8 +348,7 @@ TEST_F(RunPoint, PointsThatDenoiseOtherSamplesHaveReferencesOfTheirOwn) {
         settings.protocol.verify = config::VerifyMode::probes;
         settings.protocol.verify_whole_max_mpx = 1;
         change(settings);
-        const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3, DType::u16}; };
-        const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+        const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, source_facts);
         const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_.path()});
         EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
             << what << ": " << trace.reason << testing::PrintToString(trace.verification.reasons);
@@ -383,12 +381,11 @@ TEST_F(RunPoint, AChannelThatTheFileDoesNotNameIsNamedByItsNumber) {
         image::save_image({colours.view(), other.view(), &metadata}, folder_ / "in.tif");
     }
     world_.barrier();
-    const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 3}; };
-    const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+    const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, source_facts);
     const record::PointTrace trace = all_.runner.run(plan.points.front(), {.folder = folder_.path()});
     EXPECT_TRUE(trace.point.channel_note.starts_with("channel 4 ")) << trace.point.channel_note;
     settings.image.noise_sigma = 0;
-    const auto plain = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+    const auto plain = plan::make_plan({all_.study, {settings}, ""}, all_.topology, source_facts);
     EXPECT_EQ(all_.runner.run(plain.points.front(), {.folder = folder_.path()}).sample_type, DType::u8);
 }
 
@@ -402,8 +399,7 @@ TEST_F(RunPoint, TheRangeThatIsFoundIsNoted) {
         image::save_image({.pixels = image.view(), .alpha = {}}, settings.image.path);
     }
     world_.barrier();
-    const auto facts = [](const config::ImageSettings&) { return plan::SourceFacts{{40, 30}, 1, DType::u16}; };
-    const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, facts);
+    const auto plan = plan::make_plan({all_.study, {settings}, ""}, all_.topology, source_facts);
     const record::PointTrace trace = all_.runner.run(plan.points.front(), {});
     EXPECT_EQ(std::ranges::count(trace.point.notes, "image.range = auto is 100:700"), 1);
 }
