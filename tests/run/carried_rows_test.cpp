@@ -12,10 +12,7 @@ using test::row_point;
 class CarriedRows : public test::RowPoints {
   protected:
     void expect_whole_image(config::PointSettings settings, const std::vector<int64_t>& bands) {
-        settings.workload = config::Workload::whole;
-        const Made whole = run(settings);
-        ASSERT_EQ(whole.trace.status, record::PointStatus::ok) << whole.trace.reason;
-        settings.workload = config::Workload::tiles;
+        const Made whole = run_whole(settings);
         settings.halo.kind = config::HaloSetting::Kind::carried;
         for (const int64_t band : bands) {
             settings.patch = band;
@@ -48,21 +45,15 @@ TEST_F(CarriedRows, GiveTheWholeImageOfThePublishedDrunet) {
 TEST_F(CarriedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory) {
     config::PointSettings settings = row_point(network::kind_of<network::UnetShape>(), {147, 37});
     settings.engine = EngineKind::torch;
-    settings.workload = config::Workload::whole;
-    const Made whole = run(settings);
-    ASSERT_EQ(whole.trace.status, record::PointStatus::ok) << whole.trace.reason;
-    settings.workload = config::Workload::tiles;
+    const Made whole = run_whole(settings);
     settings.halo.kind = config::HaloSetting::Kind::carried;
     settings.patch = 32;
     const Made made = run(settings);
     expect_passed(made);
-    ASSERT_EQ(made.bytes.size(), whole.bytes.size());
-    EXPECT_LE(test::largest_difference(made.bytes, whole.bytes), 1) << "a sample that is rounded the other way";
+    expect_within_rounding(made, whole);
     if (!world_.is_root()) return;
     EXPECT_EQ(made.bytes.size(), size_t{147 * 37 * 3});
-    int64_t most = 0;
-    for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
-    EXPECT_NEAR(static_cast<double>(most) / kMiB / made.trace.prediction->peak_mib, 1, 0.1);
+    EXPECT_NEAR(peak_mib(made.trace) / made.trace.prediction->peak_mib, 1, 0.1);
 }
 
 TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {
@@ -83,12 +74,6 @@ class CarriedStrips : public CarriedRows {
         settings.memory_limit_mib = static_cast<int64_t>(0.85 * plan::predict(point_of(settings)).value().peak_mib);
         return settings;
     }
-
-    [[nodiscard]] Made run_whole(config::PointSettings settings) {
-        settings.workload = config::Workload::whole;
-        settings.memory_limit_mib = 0;
-        return run(settings);
-    }
 };
 
 TEST_F(CarriedStrips, GiveTheWholeImageInTheMemoryThatIsPredicted) {
@@ -100,9 +85,7 @@ TEST_F(CarriedStrips, GiveTheWholeImageInTheMemoryThatIsPredicted) {
     if (!world_.is_root()) return;
     EXPECT_TRUE(made.trace.verification.seam_decides);
     expect_calls_compute_all(made.trace);
-    int64_t most = 0;
-    for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
-    EXPECT_NEAR(static_cast<double>(most) / kMiB, made.trace.prediction->peak_mib, 0.01);
+    EXPECT_NEAR(peak_mib(made.trace), made.trace.prediction->peak_mib, 0.01);
     EXPECT_LE(made.trace.prediction->peak_mib, static_cast<double>(settings.memory_limit_mib));
 }
 
@@ -111,8 +94,7 @@ TEST_F(CarriedStrips, OfTorchGiveItWithinRounding) {
     const Made made = run(settings), whole = run_whole(settings);
     ASSERT_TRUE(made.trace.point.strip_columns.has_value());
     expect_passed(made);
-    ASSERT_EQ(made.bytes.size(), whole.bytes.size());
-    EXPECT_LE(test::largest_difference(made.bytes, whole.bytes), 1);
+    expect_within_rounding(made, whole);
 }
 
 TEST_F(CarriedStrips, AreWrittenOneByOneIntoAChecksumAndTellHowFarTheyAre) {

@@ -51,10 +51,7 @@ class ExchangedRows : public test::RowPoints {
 };
 
 TEST_F(ExchangedRows, GiveTheWholeImageOnAnyNumberOfRanks) {
-    config::PointSettings settings = exchanged({83, 45}, 1);
-    settings.workload = config::Workload::whole;
-    const Made whole = run(settings);
-    ASSERT_EQ(whole.trace.status, record::PointStatus::ok) << whole.trace.reason;
+    const Made whole = run_whole(exchanged({83, 45}, 1));
     for (const int64_t ranks : {1, 2, 3, 4, 6}) {
         const Made made = run(exchanged({83, 45}, ranks));
         expect_passed(made);
@@ -70,9 +67,7 @@ TEST_F(ExchangedRows, GiveTheWholeImageOnAnyNumberOfRanks) {
 }
 
 TEST_F(ExchangedRows, GiveTheWholeImageToMoreRanksThanSlabs) {
-    config::PointSettings settings = exchanged({9, 21}, 1);  // three tiles, the last one of a single row
-    settings.workload = config::Workload::whole;
-    const Made whole = run(settings);
+    const Made whole = run_whole(exchanged({9, 21}, 1));  // three tiles, the last one of a single row
     const Made made = run(exchanged({9, 21}, 6));
     expect_passed(made);
     EXPECT_TRUE(made.bytes == whole.bytes);  // both empty elsewhere
@@ -84,21 +79,12 @@ TEST_F(ExchangedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory
     config::PointSettings settings = exchanged({160, 40}, 3);
     settings.network = network::kind_of<network::UnetShape>();
     settings.engine = EngineKind::torch;
-    settings.workload = config::Workload::whole;
-    const Made whole = run(settings);
-    ASSERT_EQ(whole.trace.status, record::PointStatus::ok) << whole.trace.reason;
-    settings.workload = config::Workload::tiles;
-    const Made made = run(settings);
+    const Made whole = run_whole(settings), made = run(settings);
     expect_passed(made);
-    ASSERT_EQ(made.bytes.size(), whole.bytes.size());
-    EXPECT_LE(test::largest_difference(made.bytes, whole.bytes), 1) << "a sample that is rounded the other way";
+    expect_within_rounding(made, whole);
     if (!world_.is_root()) return;
-    int64_t most = 0;
-    for (const record::RankTrace& rank : made.trace.ranks) {
-        most = std::max(most, rank.memory.allocated_peak);
-        EXPECT_GT(rank.border_bytes, 0) << rank.rank;
-    }
-    EXPECT_NEAR(static_cast<double>(most) / kMiB / made.trace.prediction->peak_mib, 1, 0.1);
+    for (const record::RankTrace& rank : made.trace.ranks) EXPECT_GT(rank.border_bytes, 0) << rank.rank;
+    EXPECT_NEAR(peak_mib(made.trace) / made.trace.prediction->peak_mib, 1, 0.1);
 }
 
 TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHostAndFromDeviceToDevice) {

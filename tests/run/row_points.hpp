@@ -72,6 +72,27 @@ class RowPoints : public OnRanks {
         return made;
     }
 
+    /// The image as one window.
+    [[nodiscard]] Made run_whole(config::PointSettings settings) {
+        settings.workload = config::Workload::whole;
+        settings.memory_limit_mib = 0;
+        Made made = run(settings);
+        EXPECT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
+        return made;
+    }
+
+    /// Of the rank that took most.
+    static double peak_mib(const record::PointTrace& trace) {
+        int64_t most = 0;
+        for (const record::RankTrace& rank : trace.ranks) most = std::max(most, rank.memory.allocated_peak);
+        return static_cast<double>(most) / kMiB;
+    }
+
+    static void expect_within_rounding(const Made& made, const Made& whole) {
+        ASSERT_EQ(made.bytes.size(), whole.bytes.size());
+        EXPECT_LE(largest_difference(made.bytes, whole.bytes), 1) << "a sample that is rounded the other way";
+    }
+
     /// What a rank takes at most is what the plan says, for the usual tiles and, under a limit that these miss by less
     /// than 1 MiB, for small ones, and in bf16.
     void expect_predicted_memory(config::PointSettings settings) {
@@ -89,9 +110,7 @@ class RowPoints : public OnRanks {
         EXPECT_EQ(made.trace.point.winograd_tile.has_value(), settings.memory_limit_mib > 0);
         ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
         if (!world_.is_root()) return;
-        int64_t most = 0;
-        for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
-        EXPECT_NEAR(static_cast<double>(most) / kMiB, made.trace.prediction->peak_mib, 0.01);
+        EXPECT_NEAR(peak_mib(made.trace), made.trace.prediction->peak_mib, 0.01);
         EXPECT_GT(made.trace.ranks.front().forward_call_s.front(), 0);
     }
 
