@@ -4,7 +4,6 @@
 #include "run/environment.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/runner.hpp"
-#include "support/quiet_study.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -33,6 +32,14 @@ class SharedFolder {
     std::optional<TemporaryFolder> own_;  // on the root
     std::filesystem::path path_;
 };
+
+/// Metrics are gathered by MPI, and no time is spent on the rates of the machine.
+inline config::StudySettings quiet_study() {
+    config::StudySettings study;
+    study.reduction = ReductionKind::mpi;
+    study.bounds = false;
+    return study;
+}
 
 class OnRanks : public testing::Test {
   protected:
