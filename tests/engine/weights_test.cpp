@@ -1,7 +1,6 @@
 #include "patchbench/engine/weights.hpp"
 
 #include "base/sha256.hpp"
-#include "support/checkpoint_files.hpp"
 #include "support/messages.hpp"
 #include "support/networks.hpp"
 #include "support/relatives.hpp"
@@ -473,8 +472,7 @@ TEST(Recognise, RefusesValuesThatCannotBeUsed) {
 class WeightsFile : public testing::Test {
   protected:
     void save(const std::map<std::string, std::string>& metadata) const {
-        save_safetensors(test::to_state_dict(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1)), file_,
-                         metadata);
+        test::save_weights(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1), file_, metadata);
     }
     const test::TemporaryFolder folder_;
     const std::filesystem::path file_ = folder_ / "weights.safetensors";

@@ -2,7 +2,6 @@
 // whole_image_calls, exactly as `workload: whole` does.
 #include "peer/npy.hpp"
 #include "plan/plan.hpp"
-#include "support/checkpoint_files.hpp"
 #include "support/state_dict.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
@@ -98,7 +97,7 @@ class Runner {
 };
 
 void run(const Options& options) {
-    if (!options.save.empty()) engine::save_safetensors(test::to_state_dict(load(options)), options.save);
+    if (!options.save.empty()) test::save_weights(load(options), options.save);
     if (options.in.empty()) return;
     Runner runner(options, read_npy(options.in));
     runner.run();

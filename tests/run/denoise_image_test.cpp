@@ -1,5 +1,4 @@
 // The function that programs embed, in a process without MPI. Its bits beside the program's: e2e/embedding_test.py.
-#include "support/checkpoint_files.hpp"
 #include "support/messages.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
@@ -79,8 +78,7 @@ TEST(DenoiseImage, TheNetworkIsToldSigma) {
 class DenoiseByAFile : public test::InFolder {
   protected:
     DenoiseByAFile() {
-        engine::save_safetensors(
-            test::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
+        test::save_weights(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1), file);
     }
     const std::string file = folder / "dncnn.safetensors";
 };

@@ -3,7 +3,6 @@
 #include "base/fault.hpp"
 #include "image/image_file.hpp"
 #include "run/weights_source.hpp"
-#include "support/checkpoint_files.hpp"
 #include "support/damage.hpp"
 #include "support/on_ranks.hpp"
 #include "support/shallow_dncnn.hpp"
@@ -52,8 +51,7 @@ class ImageGroupTest : public test::OnRanks {
     ImageGroupTest() {
         if (world_.is_root()) {
             const network::DrunetShape small{.widths = {16, 32}, .blocks = 1};
-            engine::save_safetensors(test::to_state_dict(engine::make_seeded_weights(small, 1)),
-                                     folder_ / "small.safetensors");
+            test::save_weights(engine::make_seeded_weights(small, 1), folder_ / "small.safetensors");
         }
         study_.previews = 0;
         world_.barrier();
@@ -208,7 +206,7 @@ TEST_F(ImageGroupTest, FailsOfABatchTheImageWhoseValuesBytesCannotHold) {
     write(std::vector<Scene>(4, Scene{{40, 37}}));
     dncnn_weights_ = folder_ / "overflowing.safetensors";
     if (world_.is_root()) {
-        engine::save_safetensors(test::to_state_dict(test::overflowing_dncnn(1e30F)), dncnn_weights_);
+        test::save_weights(test::overflowing_dncnn(1e30F), dncnn_weights_);
         for (size_t i = 0; i < scenes_.size(); ++i) {
             image::Image image(scenes_[i].extent, 3, DType::u8);
             std::ranges::fill(image.bytes(), static_cast<std::byte>(100 + i));

@@ -2,7 +2,6 @@
 #include "run/point/settle.hpp"
 
 #include "run/agreement.hpp"
-#include "support/checkpoint_files.hpp"
 #include "support/on_ranks.hpp"
 #include "support/shallow_dncnn.hpp"
 #include "support/small_point.hpp"
@@ -154,8 +153,7 @@ class TypicalHalo : public Settle {
     void take_shallow_network() {
         settings_.weights = cache_ / "shallow.safetensors";
         together(world_, [&] {
-            if (world_.is_root())
-                engine::save_safetensors(test::to_state_dict(test::shallow_dncnn()), settings_.weights);
+            if (world_.is_root()) test::save_weights(test::shallow_dncnn(), settings_.weights);
         });
     }
 

@@ -1,7 +1,6 @@
 // Verification judges: pixels that are wrong by little, in one window, one channel or one sample, on one rank, fail
 // with the rank and the place, whatever the output; right ones pass.
 #include "base/fault.hpp"
-#include "support/checkpoint_files.hpp"
 #include "support/environment_variable.hpp"
 #include "support/load_image.hpp"
 #include "support/on_ranks.hpp"
@@ -42,7 +41,7 @@ class VerificationTest : public test::OnRanks {
   protected:
     VerificationTest() {
         if (world_.is_root()) {
-            engine::save_safetensors(test::to_state_dict(shallow_dncnn()), folder_ / "shallow.safetensors");
+            test::save_weights(shallow_dncnn(), folder_ / "shallow.safetensors");
             image::Image image({85, 70}, 3, DType::u8);
             for (int64_t i = 0; i < 85 * 70 * 3; ++i) image.as<uint8_t>()[i] = static_cast<uint8_t>(40 + i * 7 % 160);
             image::save_image({.pixels = image.view()}, folder_ / "bytes.png");
@@ -111,7 +110,7 @@ class VerificationTest : public test::OnRanks {
                               name == "out_conv" ? static_cast<float>(levels) / 255 : 0.F);
         }
         const fs::path file = folder_ / "shift.safetensors";
-        if (world_.is_root()) engine::save_safetensors(test::to_state_dict(weights), file);
+        if (world_.is_root()) test::save_weights(weights, file);
         world_.barrier();
         return file;
     }
@@ -197,7 +196,7 @@ TEST_F(VerificationTest, AHugeSampleOfTheInputIsPlacedInTheWholeImage) {
         std::fill_n(image.as<float>(), image.num_samples(), 0.5F);
         image.as<float>()[(299 * 24 + 7) * 3] = 2e38F;
         image::save_image({.pixels = image.view()}, folder_ / "huge.npy");
-        engine::save_safetensors(test::to_state_dict(overflowing_dncnn(1e30F)), folder_ / "white.safetensors");
+        test::save_weights(overflowing_dncnn(1e30F), folder_ / "white.safetensors");
     }
     world_.barrier();
     config::PointSettings settings = point_with(folder_ / "white.safetensors");
@@ -232,8 +231,7 @@ TEST_F(VerificationTest, ValuesThatBytesCannotHoldFail) {
         image.as<uint8_t>()[(50 * 70 + 33) * 3] = 250;
         image::save_image({.pixels = image.view()}, folder_ / "bright.tif");
         for (const float to : {1e30F, -1e30F})
-            engine::save_safetensors(test::to_state_dict(overflowing_dncnn(to)),
-                                     folder_ / (to > 0 ? "white.safetensors" : "black.safetensors"));
+            test::save_weights(overflowing_dncnn(to), folder_ / (to > 0 ? "white.safetensors" : "black.safetensors"));
     }
     world_.barrier();
     const auto with = [&](const char* weights, config::OutputKind output, Precision dtype, Layout layout) {
@@ -336,7 +334,7 @@ TEST_F(VerificationTest, AWindowThatMayStayAsItWasTakesNoOthersPlace) {
     engine::Weights weights = shallow_dncnn();
     for (auto& [name, convolution] : weights.convolutions)
         std::fill(convolution.bias.begin(), convolution.bias.end(), 0.0F);
-    engine::save_safetensors(test::to_state_dict(weights), folder_ / "unbiased.safetensors");
+    test::save_weights(weights, folder_ / "unbiased.safetensors");
     image::Image image({85, 70}, 3, DType::f32);
     const int64_t count = image.extent().pixels() * 3;
     std::fill_n(image.as<float>(), count, 0.0F);  // black stays black
@@ -444,8 +442,7 @@ TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) 
     for (const network::NetworkShape& shape : test::small_relatives()) {
         SCOPED_TRACE(network::to_text(shape));
         const fs::path file = folder_ / "relative.safetensors";
-        if (world_.is_root())
-            engine::save_safetensors(test::to_state_dict(engine::make_seeded_weights(shape, 5)), file);
+        if (world_.is_root()) test::save_weights(engine::make_seeded_weights(shape, 5), file);
         world_.barrier();
         config::PointSettings settings = point_with(file);
         settings.network = network::kind_of(shape);
@@ -520,7 +517,7 @@ fs::path sigma_seeing_drunet(const fs::path& folder) {
     };
     connect("m_head", 3, 0);
     for (const int64_t channel : {0, 1, 2}) connect("m_tail", 0, channel);
-    engine::save_safetensors(test::to_state_dict(weights), folder / "sigma.safetensors");
+    test::save_weights(weights, folder / "sigma.safetensors");
     return folder / "sigma.safetensors";
 }
 

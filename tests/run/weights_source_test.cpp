@@ -2,7 +2,6 @@
 
 #include "base/atomic_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
-#include "support/checkpoint_files.hpp"
 #include "support/messages.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
@@ -22,7 +21,7 @@ TEST(WeightsCache, ReadsAFileThatWasReplaced) {
     settings.weights = folder / "w.safetensors";
     const auto save = [&](uint64_t seed) {
         const auto weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, seed);
-        engine::save_safetensors(test::to_state_dict(weights), folder / "new");
+        test::save_weights(weights, folder / "new");
         std::filesystem::rename(folder / "new", settings.weights);
     };
     WeightsCache cache;
@@ -74,7 +73,7 @@ TEST(FindWeights, TheCardSpeaksOfItsOwnFilesOnly) {
     settings.network = network::kind_of<network::DncnnShape>();
     settings.weights = folder / "own.safetensors";
     const auto weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1);
-    engine::save_safetensors(test::to_state_dict(weights), settings.weights);
+    test::save_weights(weights, settings.weights);
     EXPECT_FALSE(find_weights(settings, 3).trained_sigma) << "the card lists weights for 0.1";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/graph_facts.hpp"
+#include "support/checkpoint_files.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -49,6 +50,12 @@ inline engine::StateDict to_state_dict(const engine::Weights& weights) {
         if (!shapes.norm.empty()) add_identity_norm(tensors, shapes.norm, shapes.out_channels);
     }
     return tensors;
+}
+
+/// `metadata` needs no escapes.
+inline void save_weights(const engine::Weights& weights, const std::filesystem::path& file,
+                         const std::map<std::string, std::string>& metadata = {}) {
+    engine::save_safetensors(to_state_dict(weights), file, metadata);
 }
 
 }  // namespace pb::test
