@@ -4,6 +4,7 @@
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_support.hpp"
+#include "base/mapped.hpp"
 #include "base/network_format.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
@@ -217,10 +218,7 @@ void take_network_of_weights(const comm::Communicator& world, config::PointSetti
 }
 
 std::vector<config::PointSettings*> points_of(config::Config& config) {
-    std::vector<config::PointSettings*> points;
-    points.reserve(config.points.size());
-    for (config::PointSettings& point : config.points) points.push_back(&point);
-    return points;
+    return mapped(config.points, [](config::PointSettings& point) { return &point; });
 }
 
 }  // namespace pb::app

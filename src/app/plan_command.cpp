@@ -3,6 +3,7 @@
 #include "app/options.hpp"
 #include "app/study/run_study.hpp"
 #include "app/terminal.hpp"
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "report/expected_time.hpp"
 #include "report/tables/tables.hpp"
@@ -71,10 +72,7 @@ std::string earlier_ranks_text(const report::ExpectedTime& expected, int ranks) 
 
 std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
     const auto files = earlier_files(arguments, plan.study.name);
-    std::vector<report::ResultsFile> earlier;
-    earlier.reserve(files.size());
-    for (const auto& file : files) earlier.push_back(report::load_results(file));
-    const auto expected = report::expected_time(plan, earlier);
+    const auto expected = report::expected_time(plan, mapped(files, report::load_results));
     if (files.empty())
         return "For times add --from: results of an earlier run, or --tflops: what one rank reaches, the figure "
                "`tflops` of an earlier result / its ranks.";

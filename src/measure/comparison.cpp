@@ -1,5 +1,7 @@
 #include "measure/comparison.hpp"
 
+#include "base/mapped.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <boost/math/distributions/non_central_t.hpp>
@@ -54,9 +56,7 @@ Comparison compare_repetitions(const Launch& old_times, const Launch& new_times)
 }
 
 std::vector<double> log_medians(const Launches& launches) {
-    std::vector<double> logs;
-    for (const auto& launch : launches) logs.push_back(std::log(median(launch)));
-    return logs;
+    return mapped(launches, [](const auto& launch) { return std::log(median(launch)); });
 }
 
 /// Returns the t for which |T| <= t has this probability in Student's distribution. Use it for means of few launches,

@@ -1,6 +1,7 @@
 #include "measure/roofline.hpp"
 
 #include "base/engine_support.hpp"
+#include "base/mapped.hpp"
 #include "network/native_layout.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/slabs.hpp"
@@ -85,9 +86,7 @@ std::optional<double> percent_of(const record::PointTrace& trace, record::Bound 
 double summed_seconds(const record::PointTrace& trace, record::Stage stage) {
     double seconds = 0;
     for (const auto& rank : trace.ranks) {
-        std::vector<double> samples;
-        samples.reserve(rank.stage_s.size());
-        for (const auto& repetition : rank.stage_s) samples.push_back(repetition[stage]);
+        const auto samples = mapped(rank.stage_s, [&](const auto& repetition) { return repetition[stage]; });
         if (!samples.empty()) seconds += median(samples);
     }
     return seconds;

@@ -1,5 +1,6 @@
 #include "record/json.hpp"
 
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -83,11 +84,7 @@ bool JsonField::boolean() const {
     return value_->get<bool>();
 }
 
-std::vector<std::string> JsonField::texts() const {
-    std::vector<std::string> all;
-    for (const auto& item : items()) all.push_back(item.text());
-    return all;
-}
+std::vector<std::string> JsonField::texts() const { return mapped(items(), &JsonField::text); }
 
 std::vector<double> JsonField::numbers() const {
     if (!value_->is_array()) wrong_type("an array");

@@ -1,5 +1,7 @@
 #include "report/point_identities.hpp"
 
+#include "base/mapped.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
@@ -32,10 +34,7 @@ void PointIdentities::add(const std::vector<const plan::Point*>& points) {
 }
 
 void PointIdentities::add(const plan::Plan& plan) {
-    std::vector<const plan::Point*> points;
-    points.reserve(plan.points.size());
-    for (const plan::Point& point : plan.points) points.push_back(&point);
-    add(points);
+    add(mapped(plan.points, [](const plan::Point& point) { return &point; }));
 }
 
 void PointIdentities::add(const ResultsFile& file) {

@@ -1,5 +1,6 @@
 #include "report/results_comparison.hpp"
 
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "report/comparison_doubts.hpp"
 #include "report/differences.hpp"
@@ -112,12 +113,11 @@ std::vector<std::string> left_out(const Side& side, bool is_left_out(const Recor
     std::map<std::string, int> counts;
     for (const auto* point : side.launches)
         if (is_left_out(*point)) ++counts[state_of(*point)];
-    std::vector<std::string> all;
-    all.reserve(counts.size());
-    for (const auto& [state, count] : counts)
-        all.push_back(count == 1 ? fmt::format("a launch of {} is left out: {}", side.name, state)
-                                 : fmt::format("{} launches of {} are left out: {}", count, side.name, state));
-    return all;
+    return mapped(counts, [&](const auto& item) {
+        const auto& [state, count] = item;
+        return count == 1 ? fmt::format("a launch of {} is left out: {}", side.name, state)
+                          : fmt::format("{} launches of {} are left out: {}", count, side.name, state);
+    });
 }
 
 /// Says why launches of this side have no figures, if others of its `num_launches` have them.
@@ -209,9 +209,7 @@ void check_simulated(const std::vector<ResultsFile>& old_files, const std::vecto
 
 /// When the launches of a side were started.
 std::pair<std::string, std::string> first_and_last(const std::vector<ResultsFile>& files) {
-    std::vector<std::string> times;
-    times.reserve(files.size());
-    for (const auto& file : files) times.push_back(file.environment().started_at);
+    const auto times = mapped(files, [](const ResultsFile& file) { return file.environment().started_at; });
     const auto [first, last] = std::ranges::minmax(times);
     return {first, last};
 }

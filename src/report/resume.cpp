@@ -1,5 +1,6 @@
 #include "report/resume.hpp"
 
+#include "base/mapped.hpp"
 #include "report/differences.hpp"
 #include "report/point_identities.hpp"
 #include "report/results/json_values.hpp"
@@ -26,8 +27,7 @@ class Matching {
         resumption_.finished.assign(plan.points.size(), false);
         identities_.add(plan);
         identities_.add(former);
-        keys_.reserve(plan.points.size());
-        for (const auto& point : plan.points) keys_.push_back(identities_.of(point));
+        keys_ = mapped(plan.points, [this](const plan::Point& point) { return identities_.of(point); });
     }
 
     Resumption run() {

@@ -1,5 +1,6 @@
 #include "run/environment.hpp"
 
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "comm/metric_reduction.hpp"
 #include "device/host_memory.hpp"
@@ -78,10 +79,7 @@ std::pair<std::string, std::string> lines_of(const std::string& text) {
 
 /// One line for each library.
 std::vector<std::string> software_lines(const Libraries& libraries) {
-    std::vector<std::string> lines;
-    lines.reserve(libraries.size());
-    for (const auto& library : libraries) lines.push_back(library.name + " " + library.loaded);
-    return lines;
+    return mapped(libraries, [](const auto& library) { return library.name + " " + library.loaded; });
 }
 
 void add(const std::vector<device::LibraryVersion>& versions, Libraries& libraries) {

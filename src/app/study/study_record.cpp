@@ -2,6 +2,7 @@
 
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
+#include "base/mapped.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
@@ -76,10 +77,7 @@ std::vector<std::string> changed_inputs(const std::vector<report::KeptPoint>& ke
             changes[file] = fmt::format("the weights '{}' are other ones", file);
         }
     }
-    std::vector<std::string> all;
-    all.reserve(changes.size());
-    for (const auto& change : changes) all.push_back(change.second);
-    return all;
+    return mapped(changes, [](const auto& change) { return change.second; });
 }
 
 void check_changes(const std::vector<std::string>& changes, const fs::path& file, bool force) {
@@ -179,12 +177,10 @@ void StudyRecord::start(const plan::Plan& plan, const record::Environment& envir
 void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& plan,
                          const record::Environment& environment) {
     if (!former.torn.empty()) print_timed(former.torn_remark());
-    std::vector<std::string> changes;
-    for (const auto& difference : report::decisive_differences(former.sessions.back().environment, environment))
-        changes.push_back(difference.text());
-    check_changes(changes, file_, options_.force);
+    const auto differences = report::decisive_differences(former.sessions.back().environment, environment);
+    check_changes(mapped(differences, &report::Difference::text), file_, options_.force);
     report::Resumption resumption = report::make_resumption(former, plan);
-    changes = changed_inputs(resumption.kept);
+    std::vector<std::string> changes = changed_inputs(resumption.kept);
     changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
     check_changes(changes, file_, options_.force);
     for (size_t i = 0; i < plan.points.size(); ++i)

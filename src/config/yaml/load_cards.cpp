@@ -1,3 +1,4 @@
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
@@ -64,9 +65,7 @@ std::vector<ModelWeights> model_card(YamlText& yaml, const YAML::Node& root) {
     for (const auto& item : root)
         if (yaml.key_of(item.first, "", seen) == "weights") entries.emplace(item.second);
     if (!entries || !entries->IsSequence()) yaml.fail(root.Mark(), "a model card needs a list `weights:`");
-    std::vector<ModelWeights> all;
-    for (const YAML::Node& entry : *entries) all.push_back(model_weights(yaml, entry));
-    return all;
+    return mapped(*entries, [&](const YAML::Node& entry) { return model_weights(yaml, entry); });
 }
 
 }  // namespace

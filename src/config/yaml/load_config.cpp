@@ -1,3 +1,4 @@
+#include "base/mapped.hpp"
 #include "config/load_yaml.hpp"
 #include "config/settings_access.hpp"
 #include "config/yaml/yaml_text.hpp"
@@ -196,9 +197,7 @@ Assignments load_stated(const std::filesystem::path& file) {
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     StudyFile study = read_study(file);
     if (!file.stem().string().starts_with('.')) study.name = file.stem().string();
-    Assignments replacements;
-    for (const std::string& text : overrides) replacements.push_back(parse_override(text));
-    Config config = expand_study(study, replacements);
+    Config config = expand_study(study, mapped(overrides, parse_override));
     config.file = file.string();
     return config;
 }

@@ -1,5 +1,7 @@
 #include "engine/native/network.hpp"
 
+#include "base/mapped.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
@@ -167,11 +169,10 @@ void Network::run_step(size_t step, const Workplace& place) {
 
 void Network::convolve(const Call& call, const Workplace& place) {
     const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
-    std::vector<MapRows<const float>> operands;
-    for (const size_t map : network::operands_of(graph_, call.step)) operands.push_back(place.maps[map].read());
+    const auto rows_of = [&](size_t map) -> MapRows<const float> { return place.maps[map].read(); };
     const bool adds = network::map_summed(graph_, call.step).has_value();
     ConvolutionCall work{.layer = call.layer->convolution,
-                         .in = std::move(operands),
+                         .in = mapped(network::operands_of(graph_, call.step), rows_of),
                          .out = out.rows,
                          .summand = adds ? place.maps[call.reads.back()].read() : MapRows<const float>{},
                          .n = in.n,

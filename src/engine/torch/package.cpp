@@ -1,4 +1,5 @@
 // A package of AOTInductor (.pt2): a library of machine code for one kind of device, its weights inside.
+#include "base/mapped.hpp"
 #include "engine/network_file.hpp"
 #include "engine/torch/code.hpp"
 #include "engine/torch/tensors.hpp"
@@ -82,17 +83,15 @@ class Package final : public Code {
     }
 
     [[nodiscard]] at::Tensor run_twice(const std::vector<at::Tensor>& inputs) const {
-        std::vector<at::Tensor> doubled;
-        for (const at::Tensor& input : inputs) doubled.push_back(at::cat({input, input}));
-        return run_compiled(doubled).narrow(0, 0, 1);
+        const auto doubled = [](const at::Tensor& input) { return at::cat({input, input}); };
+        return run_compiled(mapped(inputs, doubled)).narrow(0, 0, 1);
     }
 
     [[nodiscard]] at::Tensor run_one_by_one(const std::vector<at::Tensor>& inputs) const {
         std::vector<at::Tensor> outputs;
         for (int64_t i = 0; i < inputs.front().size(0); ++i) {
-            std::vector<at::Tensor> one;
-            for (const at::Tensor& input : inputs) one.push_back(input.narrow(0, i, 1));
-            outputs.push_back(run_compiled(one));
+            const auto one = [&](const at::Tensor& input) { return input.narrow(0, i, 1); };
+            outputs.push_back(run_compiled(mapped(inputs, one)));
         }
         return at::cat(outputs);
     }

@@ -1,5 +1,6 @@
 #include "engine/weights/key_match.hpp"
 
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 #include "network/graph_facts.hpp"
@@ -10,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 namespace pb::engine {
@@ -41,8 +41,8 @@ Match compare(const network::KeyLayout& layout, const CheckpointTensors& file) {
 
 /// The layout with the highest score; the first one among equal scores.
 Match best_match(const CheckpointTensors& file) {
-    std::vector<Match> matches;
-    for (const network::KeyLayout& layout : network::known_layouts(file)) matches.push_back(compare(layout, file));
+    const auto compared = [&](const network::KeyLayout& layout) { return compare(layout, file); };
+    const std::vector<Match> matches = mapped(network::known_layouts(file), compared);
     return *std::ranges::max_element(matches, {}, &Match::score);
 }
 
@@ -61,9 +61,7 @@ Names prefixes_of(const CheckpointTensors& file) {
     std::vector<std::pair<std::string, size_t>> sorted(tensors.begin(), tensors.end());
     std::ranges::stable_sort(sorted, std::ranges::greater{}, &std::pair<std::string, size_t>::second);
     sorted.resize(std::min(sorted.size(), kMostPrefixes));
-    Names prefixes;
-    std::ranges::transform(sorted, std::back_inserter(prefixes), &std::pair<std::string, size_t>::first);
-    return prefixes;
+    return mapped(sorted, &std::pair<std::string, size_t>::first);
 }
 
 CheckpointTensors part_of(const CheckpointTensors& file, const std::string& prefix) {
@@ -128,12 +126,9 @@ void refuse_gradient_step(const NetworkPart& part, const std::string& source) {
 
 NetworkPart choose(std::vector<NetworkPart> complete, const CheckpointTensors& file, const std::string& source) {
     std::ranges::stable_sort(complete, {}, rank_of);
-    if (complete.size() > 1 && rank_of(complete[0]) == rank_of(complete[1])) {
-        Names prefixes;
-        for (const NetworkPart& part : complete) prefixes.push_back(part.prefix);
+    if (complete.size() > 1 && rank_of(complete[0]) == rank_of(complete[1]))
         throw UsageError(fmt::format("{}: holds {} networks, under {}; save the one that is wanted alone", source,
-                                     complete.size(), first_names(prefixes)));
-    }
+                                     complete.size(), first_names(mapped(complete, &NetworkPart::prefix))));
     NetworkPart chosen = complete.front();
     refuse_gradient_step(chosen, source);
     chosen.note = note_on(chosen, complete, file);
@@ -161,10 +156,6 @@ std::string first_of(const std::vector<std::string>& texts, size_t few) {
     return fmt::format("{}{}", fmt::join(std::span(texts).first(std::min(texts.size(), few)), ", "), more);
 }
 
-std::string first_names(const std::vector<std::string>& names) {
-    std::vector<std::string> all;
-    std::ranges::transform(names, std::back_inserter(all), shown);
-    return first_of(all, 3);
-}
+std::string first_names(const std::vector<std::string>& names) { return first_of(mapped(names, shown), 3); }
 
 }  // namespace pb::engine

@@ -1,5 +1,6 @@
 // Recognises the layout of tensors: the one that shares most names with them. Every difference to it is an error; only
 // what lies beside the network, under other prefixes, is left out and named.
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "engine/checkpoint/byte_reader.hpp"
 #include "engine/weights/batch_norm.hpp"
@@ -47,9 +48,7 @@ std::string differences(const Match& match, const StateDict& tensors) {
 }
 
 std::vector<std::string> keys_of(const StateDict& tensors) {
-    std::vector<std::string> keys;
-    for (const auto& [key, tensor] : tensors) keys.push_back(key);
-    return keys;
+    return mapped(tensors, [](const auto& item) { return item.first; });
 }
 
 /// The tensors whose keys begin with `prefix`, without it.

@@ -1,5 +1,6 @@
 #include "network/parts/band_pieces.hpp"
 
+#include "base/mapped.hpp"
 #include "network/parts/band_memory.hpp"
 
 #include <algorithm>
@@ -222,9 +223,7 @@ bool repeats_the_one_before(const BandSchedule& schedule, int64_t step) {
 }  // namespace
 
 std::vector<bool> rings_of(const BandSchedule& schedule) {
-    std::vector<bool> rings;
-    for (const BandMap& map : plan_bands(schedule).maps) rings.push_back(map.is_ring);
-    return rings;
+    return mapped(plan_bands(schedule).maps, &BandMap::is_ring);
 }
 
 PieceStep band_piece(const BandSchedule& schedule, int64_t band, const Step& step) {

@@ -1,5 +1,6 @@
 #include "network/parts/pieces.hpp"
 
+#include "base/mapped.hpp"
 #include "network/receptive_field.hpp"
 
 #include <algorithm>
@@ -36,10 +37,9 @@ class PiecePlanner {
           held_(graph.size()) {}
 
     std::vector<PieceStep> run() {
-        std::vector<PieceStep> steps;
-        steps.reserve(memory_.steps.size());
-        for (const Step& step : memory_.steps)
-            steps.push_back(piece_step(graph_, step, {rows_[step.last], columns_[step.last]}, window_));
+        std::vector<PieceStep> steps = mapped(memory_.steps, [this](const Step& step) {
+            return piece_step(graph_, step, {rows_[step.last], columns_[step.last]}, window_);
+        });
         const auto needed = needed_after(steps);
         held_.front() = {{0, window_.h}, {0, window_.w}};
         for (size_t s = 0; s < steps.size(); ++s) {

@@ -1,5 +1,6 @@
 #include "report/export/exports.hpp"
 
+#include "base/mapped.hpp"
 #include "report/differences.hpp"
 #include "report/tables/tables.hpp"
 
@@ -101,18 +102,12 @@ std::vector<std::string> source_names(std::span<const fs::path> files) {
 }
 
 std::vector<std::string> source_names(std::span<const ResultsFile> files) {
-    std::vector<fs::path> paths;
-    paths.reserve(files.size());
-    for (const auto& file : files) paths.push_back(file.file);
-    return source_names(paths);
+    return source_names(mapped(files, &ResultsFile::file));
 }
 
 std::vector<NamedPoint> named_points(const ResultsFile& file) {
     const auto points = file.in_order();
-    std::vector<measure::Summary> summaries;
-    summaries.reserve(points.size());
-    for (const auto* point : points) summaries.push_back(point->summary);
-    const auto labels = unique_labels(summaries);
+    const auto labels = unique_labels(mapped(points, &RecordedPoint::summary));
     std::vector<NamedPoint> named;
     for (size_t i = 0; i < points.size(); ++i) named.push_back({"", labels[i], &file, points[i]});
     return named;

@@ -1,6 +1,7 @@
 // Writes the JSON of Google Benchmark. Source: its docs/user_guide.md ("Output Formats") and tools/gbench/report.py: a
 // context, one entry for each repetition, then aggregates; all times in one unit. One repetition of a point is one
 // iteration, and its CPU time is the sum over all ranks. All metrics are user counters of the median entry.
+#include "base/mapped.hpp"
 #include "base/statistics.hpp"
 #include "report/export/exports.hpp"
 #include "report/results/json_values.hpp"
@@ -28,12 +29,7 @@ std::vector<Times> times_of(const record::PointTrace& trace) {
     return all;
 }
 
-double median_cpu_s(const std::vector<Times>& times) {
-    std::vector<double> cpu_s;
-    cpu_s.reserve(times.size());
-    for (const auto& each : times) cpu_s.push_back(each.cpu_s);
-    return median(cpu_s);
-}
+double median_cpu_s(const std::vector<Times>& times) { return median(mapped(times, &Times::cpu_s)); }
 
 /// Makes the fields that all entries of one point share.
 record::Json entry(const NamedPoint& point, size_t index, const std::string& name, const char* run_type,

@@ -1,4 +1,5 @@
 // Writes results as Markdown, to paste into an issue.
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "measure/study/recommendation.hpp"
 #include "measure/verdict.hpp"
@@ -14,10 +15,7 @@ namespace pb::report {
 namespace {
 
 std::vector<measure::Summary> summaries_of(const std::vector<NamedPoint>& points) {
-    std::vector<measure::Summary> summaries;
-    summaries.reserve(points.size());
-    for (const auto& point : points) summaries.push_back(point.summary());
-    return summaries;
+    return mapped(points, &NamedPoint::summary);
 }
 
 /// Lists the loaded libraries: "torch 2.11.0, cudnn 9.19.0". A long text is cut at its first comma.
@@ -44,9 +42,8 @@ std::string hardware_line(const record::Environment& environment) {
         ++devices[place.device_name.empty() ? kind : kind + " " + place.device_name];
         ++hosts[place.host];
     }
-    std::vector<std::string> texts;
-    texts.reserve(devices.size());
-    for (const auto& [device, count] : devices) texts.push_back(fmt::format("{} x {}", count, device));
+    const auto texts =
+        mapped(devices, [](const auto& item) { return fmt::format("{} x {}", item.second, item.first); });
     return fmt::format("{} on {}: {}", counted(environment.topology.ranks.size(), "rank"),
                        counted(hosts.size(), "host"), fmt::join(texts, ", "));
 }

@@ -1,6 +1,7 @@
 // Writes points under the column names of published studies: those that patchbench reproduces, and one that compares
 // frameworks on a CPU. The reference takes means over runs where patchbench takes medians, so these columns are means
 // as well.
+#include "base/mapped.hpp"
 #include "base/statistics.hpp"
 #include "measure/study/variants.hpp"
 #include "report/export/exports.hpp"
@@ -27,10 +28,8 @@ Value mean_rate(const NamedPoint& point, double work) {
 /// Returns the standard deviation of the rates of the single passes.
 Value rate_deviation(const NamedPoint& point) {
     if (!point.summary().pipeline_sd_s) return std::nullopt;
-    std::vector<double> rates;
-    for (const double seconds : point.trace().wall_s)
-        rates.push_back(static_cast<double>(point.trace().num_patches) / seconds);
-    return standard_deviation(rates);
+    const auto patches = static_cast<double>(point.trace().num_patches);
+    return standard_deviation(mapped(point.trace().wall_s, [&](double seconds) { return patches / seconds; }));
 }
 
 /// Returns `value` where the point ran on GPUs. Memory of the CPU is not GPU memory.

@@ -1,5 +1,6 @@
 #include "report/results/results_file.hpp"
 
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "report/results/json_values.hpp"
@@ -206,9 +207,7 @@ const plan::Topology& ResultsFile::topology_of(const RecordedPoint& point) const
 }
 
 std::vector<const RecordedPoint*> ResultsFile::in_order() const {
-    std::vector<const RecordedPoint*> all;
-    all.reserve(points.size());
-    for (const auto& point : points) all.push_back(&point);
+    auto all = mapped(points, [](const RecordedPoint& point) { return &point; });
     std::ranges::stable_sort(all, {}, [](const RecordedPoint* point) { return point->summary.index; });
     return all;
 }
@@ -221,18 +220,10 @@ std::vector<const plan::Point*> ResultsFile::planned_points(int64_t session) con
 }
 
 measure::StudyPoints ResultsFile::study_points() const {
-    measure::StudyPoints all;
-    all.reserve(points.size());
-    for (const auto* point : in_order()) all.push_back({&point->trace, &point->summary});
-    return all;
+    return mapped(in_order(), [](const auto* point) { return measure::StudyPoint{&point->trace, &point->summary}; });
 }
 
-std::vector<measure::Summary> ResultsFile::summaries() const {
-    std::vector<measure::Summary> all;
-    all.reserve(points.size());
-    for (const auto& point : points) all.push_back(point.summary);
-    return all;
-}
+std::vector<measure::Summary> ResultsFile::summaries() const { return mapped(points, &RecordedPoint::summary); }
 
 std::vector<std::string_view> ResultsFile::lines() const {
     std::vector<std::string_view> all;

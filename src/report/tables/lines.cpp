@@ -1,3 +1,4 @@
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "report/metrics.hpp"
 #include "report/tables/tables.hpp"
@@ -21,12 +22,9 @@ std::string one_word(std::string text) {
 }  // namespace
 
 std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries) {
-    std::vector<std::string> labels;
-    labels.reserve(summaries.size());
-    for (const auto& summary : summaries)
-        labels.push_back(
-            measure::unique_label(summary, std::ranges::count(summaries, summary.label, &measure::Summary::label)));
-    return labels;
+    return mapped(summaries, [&](const measure::Summary& summary) {
+        return measure::unique_label(summary, std::ranges::count(summaries, summary.label, &measure::Summary::label));
+    });
 }
 
 std::string fom_lines(const std::vector<measure::Summary>& summaries) {

@@ -1,3 +1,4 @@
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "config/text.hpp"
 #include "plan/cropping.hpp"
@@ -114,10 +115,10 @@ std::vector<std::string> row_of(const plan::Point& point, const PlanColumns& col
 
 /// Returns "512 B x pixels + 0.1 MiB", or "max(.., ..)" when the pixels decide which peak is the highest.
 std::string peaks_text(const std::vector<network::MemorySize>& peaks) {
-    std::vector<std::string> texts;
-    texts.reserve(peaks.size());
-    for (const auto& [per_pixel, fixed] : peaks)
-        texts.push_back(fmt::format("{:.0f} B x pixels + {:.1f} MiB", per_pixel, static_cast<double>(fixed) / kMiB));
+    const auto texts = mapped(peaks, [](const network::MemorySize& peak) {
+        return fmt::format("{:.0f} B x pixels + {:.1f} MiB", peak.bytes_per_pixel,
+                           static_cast<double>(peak.fixed_bytes) / kMiB);
+    });
     return texts.size() == 1 ? texts.front() : fmt::format("max({})", fmt::join(texts, ", "));
 }
 

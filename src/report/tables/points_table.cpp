@@ -1,3 +1,4 @@
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "report/metrics.hpp"
 #include "report/tables/tables.hpp"
@@ -227,12 +228,8 @@ std::vector<PointsColumn> columns_of(const Summaries& summaries, const std::vect
 TextTable table_of(const std::vector<PointsColumn>& columns) {
     TextTable table;
     for (const auto& column : columns) table.add_column(column.heading, column.align);
-    for (size_t row = 0; row < columns.front().cells.size(); ++row) {
-        std::vector<std::string> cells;
-        cells.reserve(columns.size());
-        for (const auto& column : columns) cells.push_back(column.cells[row]);
-        table.add_row(std::move(cells));
-    }
+    for (size_t row = 0; row < columns.front().cells.size(); ++row)
+        table.add_row(mapped(columns, [&](const PointsColumn& column) { return column.cells[row]; }));
     return table;
 }
 

@@ -1,5 +1,7 @@
 #include "report/tables/text.hpp"
 
+#include "base/mapped.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,12 +43,10 @@ void Remarks::add(const std::string& remark, const std::string& label) {
 }
 
 std::vector<std::string> Remarks::lines(size_t num_points) const {
-    std::vector<std::string> all;
-    for (const auto& [remark, labels] : remarks_) {
-        const bool of_all = labels.size() == num_points && num_points > 1;
-        all.push_back(fmt::format("{}: {}", of_all ? "all points" : few_names(labels), remark));
-    }
-    return all;
+    return mapped(remarks_, [&](const Remark& remark) {
+        const bool of_all = remark.labels.size() == num_points && num_points > 1;
+        return fmt::format("{}: {}", of_all ? "all points" : few_names(remark.labels), remark.text);
+    });
 }
 
 namespace {

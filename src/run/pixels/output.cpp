@@ -1,5 +1,6 @@
 #include "run/pixels/output.hpp"
 
+#include "base/mapped.hpp"
 #include "base/stopwatch.hpp"
 #include "device/host_memory.hpp"
 #include "image/placed_image.hpp"
@@ -207,10 +208,7 @@ void save_output(const Slab& output, ImageSource& source, const PointFiles& file
 }
 
 std::vector<fs::path> preview_files(const PointFiles& files) {
-    std::vector<fs::path> names;
-    names.reserve(kPictures.size());
-    for (const char* which : kPictures) names.push_back(files.folder / picture_name(files, which));
-    return names;
+    return mapped(kPictures, [&](const char* which) { return files.folder / picture_name(files, which); });
 }
 
 record::Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files) {

@@ -1,5 +1,6 @@
 // Runs several images in one pass, so that the windows of small images fill a batch together. The images keep their own
 // memory, verification, output and errors; only the pass is common.
+#include "base/mapped.hpp"
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/point/point_options.hpp"
@@ -102,12 +103,10 @@ std::vector<Range> runs_within(const std::vector<Range>& taken, int64_t first, i
 }
 
 std::vector<JoinedShare> joined_shares_of(const std::vector<WaitingImage>& images) {
-    std::vector<JoinedShare> shares;
-    shares.reserve(images.size());
-    for (const WaitingImage& image : images)
-        shares.push_back({image.prepared.share.get(), num_windows(image),
-                          conversion_for(image.trace.point, *image.prepared.network)});
-    return shares;
+    return mapped(images, [](const WaitingImage& image) {
+        return JoinedShare{image.prepared.share.get(), num_windows(image),
+                           conversion_for(image.trace.point, *image.prepared.network)};
+    });
 }
 
 /// The batch of a pass, at most the windows of the rank that has most.

@@ -1,6 +1,7 @@
 #include "run/point/rank_share.hpp"
 
 #include "base/fault.hpp"
+#include "base/mapped.hpp"
 #include "base/stopwatch.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/core_sink.hpp"
@@ -116,10 +117,8 @@ std::unique_ptr<BatchQueue> make_batches(const plan::Point& point, const Team& t
 std::unique_ptr<ChecksumSink> make_checksum_sink(const plan::Point& point, const Work& work, ImageSource& source) {
     auto output = std::make_unique<ChecksumSink>(source);
     if (plan::is_simulated(point) || point.settings.protocol.verify == config::VerifyMode::off) return output;
-    std::vector<Rect> parts;
-    for (const int64_t index : pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed))
-        parts.push_back(work.tile(index).core);
-    output->remember(parts);
+    const auto indices = pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed);
+    output->remember(mapped(indices, [&](int64_t index) { return work.tile(index).core; }));
     return output;
 }
 

@@ -1,5 +1,6 @@
 #include "run/point/settle.hpp"
 
+#include "base/mapped.hpp"
 #include "base/text.hpp"
 #include "image/quality.hpp"
 #include "run/agreement.hpp"
@@ -113,9 +114,8 @@ int64_t search_halo(const plan::Point& point, ReferencePath& reference, double c
     const std::vector<Rect> probes = halo_probes(point);
     const Extent padded = plan::patch_grid(point, 0).padded();
     const Reach& reach = reference.reach();
-    std::vector<image::Image> exact;
-    exact.reserve(probes.size());
-    for (const Rect& probe : probes) exact.push_back(reference.run_with_context(probe, reach.context, padded));
+    const std::vector<image::Image> exact =
+        mapped(probes, [&](const Rect& probe) { return reference.run_with_context(probe, reach.context, padded); });
     const double most_error = caution * point.settings.halo_tolerance;
     const auto suffices = [&](int64_t halo) {
         for (size_t i = 0; i < probes.size(); ++i) {

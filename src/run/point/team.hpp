@@ -1,6 +1,7 @@
 // The ranks that take part in a point: all or some of the started ranks.
 #pragma once
 
+#include "base/mapped.hpp"
 #include "comm/communicator.hpp"
 #include "comm/metric_reduction.hpp"
 #include "comm/rows/border_channel.hpp"
@@ -72,9 +73,7 @@ template <class Record>
 [[nodiscard]] std::vector<Record> gather_records(comm::MetricReduction& reduction, const Record& mine) {
     std::vector<double> row = record::pack(mine);
     row.resize(static_cast<size_t>(reduction.max(std::array{static_cast<double>(row.size())}).front()));
-    std::vector<Record> records;
-    for (const auto& other : reduction.all_gather(row)) records.push_back(record::unpack<Record>(other));
-    return records;
+    return mapped(reduction.all_gather(row), record::unpack<Record>);
 }
 
 }  // namespace pb::run

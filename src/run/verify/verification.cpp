@@ -1,5 +1,6 @@
 #include "run/verify/verification.hpp"
 
+#include "base/mapped.hpp"
 #include "network/graph_facts.hpp"
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
@@ -85,9 +86,7 @@ std::optional<std::string> find_noise_fault(const Subject& subject) {
     if (sigma <= 0) return std::nullopt;
     std::vector<int64_t> indices = shuffled(subject.share.windows_done(), 2);
     indices.resize(std::min(indices.size(), kMostWindows));
-    std::vector<Rect> parts;
-    parts.reserve(indices.size());
-    for (const int64_t index : indices) parts.push_back(subject.share.work().tile(index).core);
+    const auto parts = mapped(indices, [&](int64_t index) { return subject.share.work().tile(index).core; });
     return find_wrong_noise(subject.share.windows(), subject.reference.source(), parts, sigma);
 }
 
