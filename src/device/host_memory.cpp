@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <fstream>
 #include <sstream>
-#include <string>
 
 namespace pb::device {
 

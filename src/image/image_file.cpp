@@ -13,7 +13,6 @@
 #include <array>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 namespace pb::image {
 namespace {

@@ -6,7 +6,6 @@
 #include "device/host_memory.hpp"
 #include "device/processors.hpp"
 #include "engine/engines.hpp"
-#include "record/environment.hpp"
 #include "record/row.hpp"
 #include "run/agreement.hpp"
 #include "run/from_root.hpp"
@@ -22,9 +21,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <map>
-#include <sstream>
-#include <string_view>
-#include <utility>
 
 namespace pb::run {
 

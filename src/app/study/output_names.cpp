@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <system_error>
-#include <vector>
 
 namespace pb::app {
 

@@ -1,7 +1,5 @@
 #include "engine/torch/carried_rows.hpp"
 
-#include "network/parts/band_pieces.hpp"
-
 #include <ATen/ops/empty.h>
 
 #include <utility>

@@ -3,18 +3,15 @@
 #include "base/engine_support.hpp"
 #include "engine/torch/cuda_backend.hpp"
 
-#include "patchbench/base/error.hpp"
 #include "patchbench/base/views.hpp"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <mutex>
-#include <string>
 
 namespace pb::engine::torch_engine {
 

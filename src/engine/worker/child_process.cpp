@@ -1,6 +1,5 @@
 #include "engine/worker/child_process.hpp"
 
-#include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 

@@ -3,15 +3,12 @@
 #include "image/formats/formats.hpp"
 #include "image/formats/metadata.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
-#include <string_view>
 
 namespace pb::image {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cmath>
-#include <string_view>
 
 namespace pb::image {
 

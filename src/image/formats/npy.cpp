@@ -11,7 +11,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <string>
 #include <string_view>
 #include <utility>
 

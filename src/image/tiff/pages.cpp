@@ -11,7 +11,6 @@
 #include <initializer_list>
 #include <map>
 #include <sstream>
-#include <string_view>
 #include <utility>
 
 namespace pb::image {

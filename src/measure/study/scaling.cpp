@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "measure/comparison.hpp"
 #include "measure/point_figures.hpp"
-#include "measure/study/point_groups.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,6 @@
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/shape.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,8 @@
 #include "network/parts/band_schedule.hpp"
 
-#include "network/receptive_field.hpp"
-
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/steps.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "network/parts/exchanged_slab.hpp"
 
-#include "network/receptive_field.hpp"
-
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>

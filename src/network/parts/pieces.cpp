@@ -1,7 +1,6 @@
 #include "network/parts/pieces.hpp"
 
 #include "base/mapped.hpp"
-#include "network/receptive_field.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -17,7 +17,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include "engine/memory.hpp"
 #include "engine/torch_library.hpp"
 #include "run/agreement.hpp"
-#include "run/point/team.hpp"
 
 #include <fmt/format.h>
 

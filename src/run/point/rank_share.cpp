@@ -4,15 +4,12 @@
 #include "base/mapped.hpp"
 #include "base/stopwatch.hpp"
 #include "run/agreement.hpp"
-#include "run/pixels/core_sink.hpp"
-#include "run/pixels/slab.hpp"
 #include "run/verify/probes.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 namespace pb::run {
 

@@ -4,7 +4,6 @@
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
-#include "run/verify/verification.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,6 @@
 #include "run/verify/output_scan.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
-#include "run/verify/reference_path.hpp"
 
 #include <fmt/format.h>
 
