@@ -61,12 +61,6 @@ Settings chosen_settings(const std::vector<std::string>& words) {
     return all;
 }
 
-void print_json(const Settings& settings) {
-    record::Json all = record::Json::array();
-    for (const auto& setting : settings) all.push_back(json_of(setting));
-    fmt::print("{}\n", all.dump(1));
-}
-
 void print_tables(const Settings& all, bool markdown) {
     using enum config::SettingGroup;
     bool is_first = true;
@@ -92,7 +86,7 @@ void add_settings_command(CLI::App& app, Action& chosen) {
     set_action(*command, chosen, [arguments](const Arguments&) {
         const Settings settings = chosen_settings(arguments->words);
         if (arguments->json)
-            print_json(settings);
+            fmt::print("{}\n", record::array_of(settings, json_of).dump(1));
         else
             print_tables(settings, arguments->markdown);
         return ExitCode::ok;

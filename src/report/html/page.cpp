@@ -46,16 +46,15 @@ std::string in_script(const std::string& json) {
 }
 
 record::Json metrics_json() {
-    record::Json all = record::Json::array();
-    for (const auto& metric : metrics())
-        all.push_back(record::Json{{"key", metric.key},
-                                   {"unit", metric.unit},
-                                   {"meaning", metric.meaning},
-                                   {"over_ranks", metric.over_ranks},
-                                   {"over_reps", metric.over_reps},
-                                   {"better", name_of(metric.better)},
-                                   {"headline", metric.is_headline()}});
-    return all;
+    return record::array_of(metrics(), [](const Metric& metric) {
+        return record::Json{{"key", metric.key},
+                            {"unit", metric.unit},
+                            {"meaning", metric.meaning},
+                            {"over_ranks", metric.over_ranks},
+                            {"over_reps", metric.over_reps},
+                            {"better", name_of(metric.better)},
+                            {"headline", metric.is_headline()}};
+    });
 }
 
 record::Json settings_table() {

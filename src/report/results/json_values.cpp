@@ -32,6 +32,12 @@ record::Json setting_value(const Value& value) {
         return config::format_setting(value);
 }
 
+/// Returns a visitor that adds the settings it is given.
+auto into(record::Json& all) {
+    return
+        [&all](const config::FieldName& field, const auto& value) { all[place_of(field.key)] = setting_value(value); };
+}
+
 record::Json point_json(const plan::Point& point) {
     record::Json all = settings_json(point.settings);
     record::JsonWriter settled(all["settled"]);
@@ -55,17 +61,13 @@ record::Json summary_json(const measure::Summary& summary) {
 
 record::Json settings_json(const config::PointSettings& settings) {
     record::Json all;
-    config::point_fields(settings, [&](const config::FieldName& field, const auto& value) {
-        all[place_of(field.key)] = setting_value(value);
-    });
+    config::point_fields(settings, into(all));
     return all;
 }
 
 record::Json settings_json(const config::StudySettings& settings) {
     record::Json all;
-    config::study_fields(settings, [&](const config::FieldName& field, const auto& value) {
-        all[place_of(field.key)] = setting_value(value);
-    });
+    config::study_fields(settings, into(all));
     return all;
 }
 
