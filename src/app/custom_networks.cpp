@@ -77,12 +77,6 @@ std::optional<LookedAt> read_card(const fs::path& file) {
     return std::nullopt;
 }
 
-LookedAt looked_at(NetworkTrials trials) {
-    return {.card = std::move(trials.found.card),
-            .remarks = std::move(trials.found.remarks),
-            .origin = std::move(trials.text)};
-}
-
 /// A network of our operations: only its range is found by trying, or stated by the card beside it.
 LookedAt look_at_layers(const fs::path& file, network::NetworkCard card, const std::optional<LookedAt>& beside) {
     const std::string origin =
@@ -97,7 +91,7 @@ LookedAt look_at_layers(const fs::path& file, network::NetworkCard card, const s
                 fmt::format("{} says otherwise ({}): the layers hold", beside->origin, network::to_text(beside->card)));
         return looked;
     }
-    LookedAt looked = looked_at(try_range(file, card));
+    LookedAt looked = try_range(file, card);
     looked.origin = origin + "; its range was " + looked.origin;
     return looked;
 }
@@ -173,8 +167,7 @@ LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     if (layers.card) return look_at_layers(file, *layers.card, card);
     const auto sole = engine::sole_engine_of(file);
     LookedAt looked =
-        card ? *card
-             : looked_at(try_network(file, trial_options(file, look.engine, sole, layers.obstacle), look.cache));
+        card ? *card : try_network(file, trial_options(file, look.engine, sole, layers.obstacle), look.cache);
     looked.sole_engine = sole;
     looked.obstacle = std::move(layers.obstacle);
     return looked;

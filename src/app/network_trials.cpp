@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <sstream>
+#include <string>
 #include <utility>
 
 namespace pb::app {
@@ -95,32 +96,28 @@ class KnownTrials {
     std::string question_;
 };
 
-std::string trials_text(const network::FoundCard& found, EngineKind engine) {
-    return fmt::format("found by trying {} windows in {}", found.num_trials, name_of(engine));
+LookedAt looked_at(network::FoundCard found, EngineKind engine, const char* when = "") {
+    return {.card = std::move(found.card),
+            .remarks = std::move(found.remarks),
+            .origin = fmt::format("found by trying {} windows in {}{}", found.num_trials, name_of(engine), when)};
 }
 
 }  // namespace
 
-NetworkTrials try_network(const fs::path& file, const engine::EngineOptions& options, const fs::path& cache) {
+LookedAt try_network(const fs::path& file, const engine::EngineOptions& options, const fs::path& cache) {
     const KnownTrials trials(cache, file, options.engine);
-    if (auto known = trials.find()) {
-        std::string text = trials_text(*known, options.engine) + ", in an earlier run";
-        return {std::move(*known), std::move(text)};
-    }
+    if (auto known = trials.find()) return looked_at(std::move(*known), options.engine, ", in an earlier run");
     TrialsLine line(without_controls(file.filename().string()));
     network::FoundCard found = engine::try_network(file, options, std::ref(line));
     trials.keep(found);
-    std::string text = trials_text(found, options.engine);
-    return {std::move(found), std::move(text)};
+    return looked_at(std::move(found), options.engine);
 }
 
-NetworkTrials try_range(const fs::path& file, const network::NetworkCard& card) {
+LookedAt try_range(const fs::path& file, const network::NetworkCard& card) {
     engine::EngineOptions options;
     options.threads = device::usable_processors();
     TrialsLine line(without_controls(file.filename().string()));
-    network::FoundCard found = engine::try_layers(file, card, options, std::ref(line));
-    std::string text = trials_text(found, options.engine);
-    return {std::move(found), std::move(text)};
+    return looked_at(engine::try_layers(file, card, options, std::ref(line)), options.engine);
 }
 
 }  // namespace pb::app

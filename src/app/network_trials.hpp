@@ -2,26 +2,20 @@
 // large networks take minutes.
 #pragma once
 
-#include "network/card/find_card.hpp"
+#include "app/custom_networks.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
 #include <filesystem>
-#include <string>
 
 namespace pb::app {
 
-struct NetworkTrials {
-    network::FoundCard found;
-    std::string text;  // "found by trying 31 windows in onnxruntime"
-};
-
 /// Tries the network in `file` with the engine of `options`, unless an earlier run kept in `cache` what it found with
 /// the same versions; an empty path: nothing is kept. Throws UsageError that names the file.
-[[nodiscard]] NetworkTrials try_network(const std::filesystem::path& file, const engine::EngineOptions& options,
-                                        const std::filesystem::path& cache);
+[[nodiscard]] LookedAt try_network(const std::filesystem::path& file, const engine::EngineOptions& options,
+                                   const std::filesystem::path& cache);
 
 /// Finds the range of a network whose operations are known. Throws likewise.
-[[nodiscard]] NetworkTrials try_range(const std::filesystem::path& file, const network::NetworkCard& card);
+[[nodiscard]] LookedAt try_range(const std::filesystem::path& file, const network::NetworkCard& card);
 
 }  // namespace pb::app
