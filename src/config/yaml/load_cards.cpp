@@ -4,8 +4,6 @@
 #include "config/text.hpp"
 #include "config/yaml/yaml_text.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,11 +44,7 @@ ModelWeights model_weights(YamlText& yaml, const YAML::Node& entry) {
             yaml.fail(item.first.Mark(), fmt::format("unknown key '{}'; known are {}", key, names_of_all(members)));
         if (item.second.IsNull()) continue;  // the same as an absent key
         const PlacedText value = yaml.scalar(item.second, key);
-        try {
-            member->second(value.text);
-        } catch (const UsageError& error) {
-            yaml.fail(item.second.Mark(), key + ": " + error.what());
-        }
+        yaml.placing(item.second.Mark(), key + ": ", [&] { member->second(value.text); });
     }
     if (weights.name.empty()) yaml.fail(entry.Mark(), "weights: an entry needs a name");
     if (weights.channels != 1 && weights.channels != 3)
@@ -84,20 +78,12 @@ CardFile load_network_card(const std::filesystem::path& file) {
     for (const auto& item : root) {
         const std::string key = yaml.key_of(item.first, "", seen);
         const PlacedText value = yaml.scalar(item.second, key);
-        try {
-            if (key == "sha256")
-                found.sha256 = value.text;
-            else
-                network::set_value(found.card, key, value.text);
-        } catch (const UsageError& error) {
-            yaml.fail(item.second.Mark(), error.what());
-        }
+        if (key == "sha256")
+            found.sha256 = value.text;
+        else
+            yaml.placing(item.second.Mark(), "", [&] { network::set_value(found.card, key, value.text); });
     }
-    try {
-        network::check(found.card);
-    } catch (const UsageError& error) {
-        yaml.fail(root.Mark(), error.what());
-    }
+    yaml.placing(root.Mark(), "", [&] { network::check(found.card); });
     return found;
 }
 

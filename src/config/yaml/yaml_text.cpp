@@ -73,6 +73,14 @@ void YamlText::fail(const YAML::Mark& mark, const std::string& message) const {
     throw UsageError(place(mark).text() + ": " + message);
 }
 
+void YamlText::placing(const YAML::Mark& mark, const std::string& prefix, const std::function<void()>& read) const {
+    try {
+        read();
+    } catch (const UsageError& error) {
+        fail(mark, prefix + error.what());
+    }
+}
+
 YAML::Node YamlText::parse(const std::string& text) const {
     try {
         YAML::Node document = YAML::Load(text);
@@ -123,11 +131,8 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
                                                  did_you_mean(nearest)));
         }
         const PlacedText text = scalar(entry.second, fmt::format("{}.{}", key, word));
-        try {
-            parse_setting(text.text, numbers[word]);
-        } catch (const UsageError& error) {
-            fail(entry.second.Mark(), fmt::format("{}, {}: {}", key, word, error.what()));
-        }
+        placing(entry.second.Mark(), fmt::format("{}, {}: ", key, word),
+                [&] { parse_setting(text.text, numbers[word]); });
     }
     const auto refuse = [&](const std::string& why) { fail(range.Mark(), key + ": " + why); };
     if (numbers.size() != 3 || !numbers.contains("from") || !numbers.contains("to"))

@@ -7,6 +7,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +38,8 @@ class YamlText {
         return mark.is_null() ? Place{origin_, 0, 0} : Place{origin_, mark.line + 1, mark.column + 1};
     }
     [[noreturn]] void fail(const YAML::Mark& mark, const std::string& message) const;
+    /// Calls `read`; puts the place and `prefix` in front of a UsageError.
+    void placing(const YAML::Mark& mark, const std::string& prefix, const std::function<void()>& read) const;
 
   private:
     void count_value(const YAML::Mark& mark, const std::string& key);
