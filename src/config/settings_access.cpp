@@ -210,12 +210,9 @@ std::string text_by_key(const PointSettings& settings, std::string_view key) {
 
 std::string_view title_of(SettingGroup group) {
     switch (group) {
-        case SettingGroup::work:
-            return "What each point does";
-        case SettingGroup::protocol:
-            return "How each point is measured and checked";
-        case SettingGroup::study:
-            return "The study: one value each";
+        case SettingGroup::work: return "What each point does";
+        case SettingGroup::protocol: return "How each point is measured and checked";
+        case SettingGroup::study: return "The study: one value each";
     }
     return "";
 }

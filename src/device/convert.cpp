@@ -128,12 +128,9 @@ template <class Visit>
 void with_row_kernels(DType dtype, const Visit& visit) {
     static const AllRowKernels kernels = find_row_kernels();
     switch (dtype) {
-        case DType::u8:
-            return visit(std::get<RowKernels<uint8_t>>(kernels), uint8_t{});
-        case DType::u16:
-            return visit(std::get<RowKernels<uint16_t>>(kernels), uint16_t{});
-        case DType::f32:
-            return visit(std::get<RowKernels<float>>(kernels), float{});
+        case DType::u8: return visit(std::get<RowKernels<uint8_t>>(kernels), uint8_t{});
+        case DType::u16: return visit(std::get<RowKernels<uint16_t>>(kernels), uint16_t{});
+        case DType::f32: return visit(std::get<RowKernels<float>>(kernels), float{});
         default:
             throw Error("samples of type " + std::string(name_of(dtype)) +
                         " cannot be converted: only u8, u16 and f32");

@@ -17,16 +17,11 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
         precision_refusal(options.engine, std::string(name_of(options.engine)), options.device.kind, options.precision);
     if (!refusal.empty()) throw UsageError(refusal);
     switch (options.engine) {
-        case EngineKind::torch:
-            return torch_library().make_denoiser(weights, options);
-        case EngineKind::native:
-            return make_native_denoiser(weights, options);
-        case EngineKind::reference:
-            return make_reference_denoiser(weights, options);
-        case EngineKind::timed:
-            throw UsageError("engine = timed: has no network; only studies can be simulated");
-        default:
-            return worker_engine::make_worker_denoiser(weights, options);
+        case EngineKind::torch: return torch_library().make_denoiser(weights, options);
+        case EngineKind::native: return make_native_denoiser(weights, options);
+        case EngineKind::reference: return make_reference_denoiser(weights, options);
+        case EngineKind::timed: throw UsageError("engine = timed: has no network; only studies can be simulated");
+        default: return worker_engine::make_worker_denoiser(weights, options);
     }
 }
 

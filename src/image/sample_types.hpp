@@ -25,22 +25,14 @@ struct Half {
 template <class Use>
 void with_sample_type(DType type, Use&& use) {
     switch (type) {
-        case DType::u8:
-            return use(uint8_t{});
-        case DType::u16:
-            return use(uint16_t{});
-        case DType::i16:
-            return use(int16_t{});
-        case DType::u32:
-            return use(uint32_t{});
-        case DType::f16:
-            return use(Half{});
-        case DType::f32:
-            return use(float{});
-        case DType::f64:
-            return use(double{});
-        case DType::bf16:
-            break;
+        case DType::u8: return use(uint8_t{});
+        case DType::u16: return use(uint16_t{});
+        case DType::i16: return use(int16_t{});
+        case DType::u32: return use(uint32_t{});
+        case DType::f16: return use(Half{});
+        case DType::f32: return use(float{});
+        case DType::f64: return use(double{});
+        case DType::bf16: break;
     }
     throw Error("no image holds bf16 samples");
 }
@@ -49,14 +41,10 @@ void with_sample_type(DType type, Use&& use) {
 template <class Use>
 auto with_image_type(DType type, Use&& use) {
     switch (type) {
-        case DType::u8:
-            return use(uint8_t{});
-        case DType::u16:
-            return use(uint16_t{});
-        case DType::f32:
-            return use(float{});
-        default:
-            throw Error("images hold u8, u16 or f32 samples");
+        case DType::u8: return use(uint8_t{});
+        case DType::u16: return use(uint16_t{});
+        case DType::f32: return use(float{});
+        default: throw Error("images hold u8, u16 or f32 samples");
     }
 }
 

@@ -86,8 +86,7 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
         case Limit::imbalance:
             return fmt::format("ranks wait for the slowest{} for {} on average",
                                s.slowest_rank ? fmt::format(" (rank {})", *s.slowest_rank) : "", share);
-        case Limit::starved:
-            return "a rank's forward calls had no core for " + share;
+        case Limit::starved: return "a rank's forward calls had no core for " + share;
         default:
             return fmt::format("the fastest of {} passes took {} less time than the median", s.repetitions,
                                whole_percent(loss.share));

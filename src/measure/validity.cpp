@@ -14,18 +14,14 @@ namespace {
 
 std::string advice(record::PointStatus status) {
     switch (status) {
-        case record::PointStatus::oom:
-            return "out of memory; take a smaller batch or patch, or more ranks";
+        case record::PointStatus::oom: return "out of memory; take a smaller batch or patch, or more ranks";
         case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
-        case record::PointStatus::skipped:
-            return "skipped; run --resume measures what a study file still lacks";
+        case record::PointStatus::skipped: return "skipped; run --resume measures what a study file still lacks";
         case record::PointStatus::interrupted:
             return "interrupted; run --resume measures what a study file still lacks";
-        case record::PointStatus::refused:
-            return "refused";
-        default:
-            return "failed";
+        case record::PointStatus::refused: return "refused";
+        default: return "failed";
     }
 }
 
@@ -146,16 +142,13 @@ void note_stop(const record::PointTrace& trace, Summary& summary) {
         case StopReason::interval:
             summary.notes.emplace_back("repeated until the interval was narrower than stop.rel_width");
             return;
-        case StopReason::max_reps:
-            summary.notes.emplace_back("repeated until stop.max_reps");
-            return;
+        case StopReason::max_reps: summary.notes.emplace_back("repeated until stop.max_reps"); return;
         case StopReason::max_time:
             summary.notes.emplace_back(trace.point.settings.protocol.max_time_s > 0
                                            ? "repeated until stop.max_time_s"
                                            : "repeated stop.min_reps times, because stop.max_time_s is 0");
             return;
-        case StopReason::none:
-            return;
+        case StopReason::none: return;
     }
 }
 

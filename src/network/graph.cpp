@@ -19,15 +19,11 @@ constexpr int64_t kMaxScale = 1024;
 /// Least and largest number of operands of an operation.
 std::pair<size_t, size_t> num_operands(OperationKind kind) {
     switch (kind) {
-        case OperationKind::input:
-            return {0, 0};
+        case OperationKind::input: return {0, 0};
         case OperationKind::add:
-        case OperationKind::subtract:
-            return {2, 2};
-        case OperationKind::concatenate:
-            return {2, std::numeric_limits<size_t>::max()};
-        default:
-            return {1, 1};
+        case OperationKind::subtract: return {2, 2};
+        case OperationKind::concatenate: return {2, std::numeric_limits<size_t>::max()};
+        default: return {1, 1};
     }
 }
 
@@ -90,23 +86,16 @@ class ShapeInference {
 
     [[nodiscard]] MapShape shape_of(const Operation& operation) const {
         switch (operation.kind) {
-            case OperationKind::input:
-                return {operation.channels, 1};
+            case OperationKind::input: return {operation.channels, 1};
             case OperationKind::convolution:
                 return {operation.channels, operand(operation).scale * operation.filter->stride};
-            case OperationKind::transposed_convolution:
-                return {operation.channels, half_of(operand(operation).scale)};
-            case OperationKind::relu:
-                return operand(operation);
+            case OperationKind::transposed_convolution: return {operation.channels, half_of(operand(operation).scale)};
+            case OperationKind::relu: return operand(operation);
             case OperationKind::add:
-            case OperationKind::subtract:
-                return common_shape(operation);
-            case OperationKind::concatenate:
-                return joined_shape(operation);
-            case OperationKind::max_pool:
-                return {operand(operation).channels, operand(operation).scale * 2};
-            case OperationKind::upsample:
-                return {operand(operation).channels, half_of(operand(operation).scale)};
+            case OperationKind::subtract: return common_shape(operation);
+            case OperationKind::concatenate: return joined_shape(operation);
+            case OperationKind::max_pool: return {operand(operation).channels, operand(operation).scale * 2};
+            case OperationKind::upsample: return {operand(operation).channels, half_of(operand(operation).scale)};
         }
         refuse(index(), "is of no known kind");
     }

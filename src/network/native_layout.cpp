@@ -124,10 +124,8 @@ int64_t NativeConvolution::packed_weights() const {
     switch (method()) {
         case NativeMethod::winograd:
             return winograd_products(winograd.tile) * winograd.operand_floats(in_channels) * panels() * kNativePanel;
-        case NativeMethod::narrow:
-            return kernel * kernel * in_channels * out_channels;
-        case NativeMethod::direct:
-            break;
+        case NativeMethod::narrow: return kernel * kernel * in_channels * out_channels;
+        case NativeMethod::direct: break;
     }
     return kernel * depth() * panels() * kNativePanel;
 }
@@ -136,12 +134,9 @@ int64_t NativeConvolution::packed_bias() const { return panels() * kNativePanel;
 
 int64_t NativeConvolution::scratch() const {
     switch (method()) {
-        case NativeMethod::winograd:
-            return winograd_scratch(*this);
-        case NativeMethod::narrow:
-            return 0;
-        case NativeMethod::direct:
-            break;
+        case NativeMethod::winograd: return winograd_scratch(*this);
+        case NativeMethod::narrow: return 0;
+        case NativeMethod::direct: break;
     }
     return direct_scratch(*this);
 }

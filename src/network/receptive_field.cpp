@@ -47,12 +47,9 @@ Range pixels_read(const Operation& operation, const Range& made) {
             return {first, first + (made.size() - 1) * filter.stride + filter.kernel};
         }
         case OperationKind::transposed_convolution:  // each output pixel has one source
-        case OperationKind::upsample:
-            return {half_down(made.begin), half_up(made.end)};
-        case OperationKind::max_pool:
-            return {2 * made.begin, 2 * made.end};
-        default:
-            return made;
+        case OperationKind::upsample: return {half_down(made.begin), half_up(made.end)};
+        case OperationKind::max_pool: return {2 * made.begin, 2 * made.end};
+        default: return made;
     }
 }
 

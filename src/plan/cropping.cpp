@@ -42,12 +42,9 @@ network::WindowCrop make_crop(const Point& point, const TileGrid& grid) {
 /// Dense FLOP a second of an H100 (SXM) by its data sheet, which no convolution reaches.
 double peak_flops(Precision precision) {
     switch (precision) {
-        case Precision::fp32:
-            return 67e12;
-        case Precision::tf32:
-            return 495e12;
-        default:
-            return 990e12;
+        case Precision::fp32: return 67e12;
+        case Precision::tf32: return 495e12;
+        default: return 990e12;
     }
 }
 

@@ -23,14 +23,10 @@ namespace {
 
 record::PointStatus status_of(Attempt::Kind kind) {
     switch (kind) {
-        case Attempt::Kind::interrupted:
-            return record::PointStatus::interrupted;
-        case Attempt::Kind::oom:
-            return record::PointStatus::oom;
-        case Attempt::Kind::index_limit:
-            return record::PointStatus::index_limit;
-        default:
-            return record::PointStatus::failed;
+        case Attempt::Kind::interrupted: return record::PointStatus::interrupted;
+        case Attempt::Kind::oom: return record::PointStatus::oom;
+        case Attempt::Kind::index_limit: return record::PointStatus::index_limit;
+        default: return record::PointStatus::failed;
     }
 }
 

@@ -30,12 +30,9 @@ constexpr uint64_t kSeed = 11;
 /// fp32: cuDNN adds up in another order, and an autotuned algorithm may be Winograd's.
 double tolerance_of(Precision precision) {
     switch (precision) {
-        case Precision::fp32:
-            return 3e-4;
-        case Precision::bf16:
-            return 0.06;
-        default:
-            return 0.01;
+        case Precision::fp32: return 3e-4;
+        case Precision::bf16: return 0.06;
+        default: return 0.01;
     }
 }
 

@@ -124,10 +124,8 @@ class Trial {
                 const WinogradBlocks blocks = winograd_blocks(layer_, tiles, 3, kernels.rows);
                 return kernels.winograd(call, blocks, {0, blocks.num_items()}, scratch.data());
             }
-            case network::NativeMethod::narrow:
-                return kernels.narrow(call, {0, h_});
-            case network::NativeMethod::direct:
-                return kernels.direct(call, {0, h_}, scratch.data());
+            case network::NativeMethod::narrow: return kernels.narrow(call, {0, h_});
+            case network::NativeMethod::direct: return kernels.direct(call, {0, h_}, scratch.data());
         }
     }
 

@@ -46,8 +46,7 @@ class RandomGraph {
         const auto [channels, scale] = shapes_[x];
         const bool grows = scale > 1, shrinks = scale < kMostScale;
         switch (below(8)) {
-            case 0:
-                return note(net_.relu(x), {channels, scale}, {x});
+            case 0: return note(net_.relu(x), {channels, scale}, {x});
             case 1:
                 if (!shrinks) return;
                 return note(net_.max_pool(x), {channels, scale * 2}, {x});
@@ -58,10 +57,8 @@ class RandomGraph {
                 if (!grows) return;
                 return note(net_.convolve_transposed(x, 2 * unit_, name()), {2 * unit_, scale / 2}, {x});
             case 4:
-            case 5:
-                return append_sum(x);
-            default:
-                return append_convolution(x);
+            case 5: return append_sum(x);
+            default: return append_convolution(x);
         }
     }
 

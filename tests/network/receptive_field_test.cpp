@@ -31,13 +31,10 @@ Pixels pixel_of(const Operation& operation, const Row& x, int64_t i) {
         case OperationKind::convolution:
             return union_of(x, i * operation.filter->stride - (operation.filter->kernel == 3),
                             operation.filter->kernel);
-        case OperationKind::max_pool:
-            return union_of(x, 2 * i, 2);
+        case OperationKind::max_pool: return union_of(x, 2 * i, 2);
         case OperationKind::upsample:
-        case OperationKind::transposed_convolution:
-            return x[static_cast<size_t>(i / 2)];
-        default:
-            return x[static_cast<size_t>(i)];
+        case OperationKind::transposed_convolution: return x[static_cast<size_t>(i / 2)];
+        default: return x[static_cast<size_t>(i)];
     }
 }
 

@@ -55,12 +55,9 @@ record::Environment environment() {
 double peak_flops(const plan::Point& point) {
     if (point.device == DeviceKind::cpu) return 1e12;
     switch (point.settings.dtype) {
-        case Precision::fp32:
-            return 50e12;
-        case Precision::tf32:
-            return 160e12;
-        default:
-            return 300e12;
+        case Precision::fp32: return 50e12;
+        case Precision::tf32: return 160e12;
+        default: return 300e12;
     }
 }
 
@@ -167,14 +164,10 @@ record::RankTrace rank_of(const plan::Point& point, int rank, const plan::Predic
 
 double rounding_of(Precision dtype) {
     switch (dtype) {
-        case Precision::fp32:
-            return 1e-6;
-        case Precision::tf32:
-            return 4e-4;
-        case Precision::fp16:
-            return 6e-4;
-        case Precision::bf16:
-            return 5e-3;
+        case Precision::fp32: return 1e-6;
+        case Precision::tf32: return 4e-4;
+        case Precision::fp16: return 6e-4;
+        case Precision::bf16: return 5e-3;
     }
     return 0;
 }

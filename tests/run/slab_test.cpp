@@ -59,14 +59,9 @@ double unit_value(const std::byte* sample, DType type) {
     uint16_t word = 0;
     float value = 0;
     switch (type) {
-        case DType::u8:
-            return static_cast<double>(*sample) / 255;
-        case DType::u16:
-            std::memcpy(&word, sample, sizeof word);
-            return word / 65535.0;
-        default:
-            std::memcpy(&value, sample, sizeof value);
-            return value;
+        case DType::u8: return static_cast<double>(*sample) / 255;
+        case DType::u16: std::memcpy(&word, sample, sizeof word); return word / 65535.0;
+        default: std::memcpy(&value, sample, sizeof value); return value;
     }
 }
 

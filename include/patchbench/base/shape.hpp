@@ -64,30 +64,23 @@ enum class Layout : uint8_t { channels_last, contiguous };  // NHWC | NCHW in me
 
 [[nodiscard]] constexpr size_t size_of(DType type) {
     switch (type) {
-        case DType::u8:
-            return 1;
+        case DType::u8: return 1;
         case DType::u16:
         case DType::f16:
         case DType::bf16:
-        case DType::i16:
-            return 2;
+        case DType::i16: return 2;
         case DType::f32:
-        case DType::u32:
-            return 4;
-        case DType::f64:
-            return 8;
+        case DType::u32: return 4;
+        case DType::f64: return 8;
     }
     return 0;
 }
 
 [[nodiscard]] constexpr DType storage_of(Precision precision) {
     switch (precision) {
-        case Precision::bf16:
-            return DType::bf16;
-        case Precision::fp16:
-            return DType::f16;
-        default:
-            return DType::f32;
+        case Precision::bf16: return DType::bf16;
+        case Precision::fp16: return DType::f16;
+        default: return DType::f32;
     }
 }
 

@@ -121,16 +121,11 @@ std::optional<double> Device::energy_j() const {
 
 std::optional<double> Device::read(Gauge gauge) {
     switch (gauge) {
-        case Gauge::sm_clock_mhz:
-            return scaled(ask<unsigned>(call_.clock_mhz, board_, kClockSm), 1);
-        case Gauge::memory_clock_mhz:
-            return scaled(ask<unsigned>(call_.clock_mhz, board_, kClockMemory), 1);
-        case Gauge::temperature_c:
-            return scaled(ask<unsigned>(call_.temperature_c, board_, kSensorDie), 1);
-        case Gauge::power_w:
-            return scaled(ask<unsigned>(call_.power_mw, board_), 1e-3);
-        case Gauge::utilisation_percent:
-            break;
+        case Gauge::sm_clock_mhz: return scaled(ask<unsigned>(call_.clock_mhz, board_, kClockSm), 1);
+        case Gauge::memory_clock_mhz: return scaled(ask<unsigned>(call_.clock_mhz, board_, kClockMemory), 1);
+        case Gauge::temperature_c: return scaled(ask<unsigned>(call_.temperature_c, board_, kSensorDie), 1);
+        case Gauge::power_w: return scaled(ask<unsigned>(call_.power_mw, board_), 1e-3);
+        case Gauge::utilisation_percent: break;
     }
     const auto utilisation = ask<Utilisation>(call_.utilisation, device_);
     return utilisation ? std::optional<double>(utilisation->gpu) : std::nullopt;

@@ -89,20 +89,17 @@ std::optional<PickleValue> find_global(std::string_view module, std::string_view
 std::optional<PickleValue> call_global(Callable callable, const std::vector<PickleValue>& arguments, PickleHeap& heap) {
     const size_t count = arguments.size();
     switch (callable) {
-        case Callable::ordered_dict:
-            return count == 0 ? make_dict(heap) : std::nullopt;
+        case Callable::ordered_dict: return count == 0 ? make_dict(heap) : std::nullopt;
         case Callable::counter:  // in the state of the scheduler MultiStepLR, made from a dict
             if (count != 1 || !std::holds_alternative<DictRef>(arguments[0])) return std::nullopt;
             return arguments[0];
-        case Callable::rebuild_tensor:
-            return count == 4 ? rebuild_tensor(arguments, heap) : std::nullopt;
+        case Callable::rebuild_tensor: return count == 4 ? rebuild_tensor(arguments, heap) : std::nullopt;
         case Callable::rebuild_tensor_v2:
             return count == 6 || count == 7 ? rebuild_tensor(arguments, heap) : std::nullopt;
         case Callable::rebuild_parameter:
             if (count != 3 || !std::holds_alternative<TensorRef>(arguments[0])) return std::nullopt;
             return arguments[0];
-        case Callable::setting:
-            return Setting{};
+        case Callable::setting: return Setting{};
     }
     return std::nullopt;
 }

@@ -148,21 +148,15 @@ void Network::run_steps(const Workplace& place, StepClock* clock) {
 void Network::run_step(size_t step, const Workplace& place) {
     const Call& call = calls_[step];
     switch (graph_[call.step.first].kind) {
-        case network::OperationKind::input:
-            break;
+        case network::OperationKind::input: break;
         case network::OperationKind::convolution:
-        case network::OperationKind::transposed_convolution:
-            return convolve(call, place);
+        case network::OperationKind::transposed_convolution: return convolve(call, place);
         case network::OperationKind::relu:
         case network::OperationKind::add:
-        case network::OperationKind::subtract:
-            return combine(call, place);
-        case network::OperationKind::concatenate:
-            return concatenate(call, place);
-        case network::OperationKind::max_pool:
-            return max_pool(call, place);
-        case network::OperationKind::upsample:
-            return upsample(call, place);
+        case network::OperationKind::subtract: return combine(call, place);
+        case network::OperationKind::concatenate: return concatenate(call, place);
+        case network::OperationKind::max_pool: return max_pool(call, place);
+        case network::OperationKind::upsample: return upsample(call, place);
     }
     throw Error("engine: an operation that the engine native does not know");
 }

@@ -182,10 +182,8 @@ void pack_weights(const network::NativeConvolution& layer, const Convolution& fr
             if (layer.winograd.tile == network::kSmallWinogradTile)
                 return pack_winograd(layer, kSmallTransform, weight, packed);
             return pack_winograd(layer, kTransform, weight, packed);
-        case network::NativeMethod::narrow:
-            return pack_narrow(layer, weight, packed);
-        case network::NativeMethod::direct:
-            return pack_direct(layer, weight, packed);
+        case network::NativeMethod::narrow: return pack_narrow(layer, weight, packed);
+        case network::NativeMethod::direct: return pack_direct(layer, weight, packed);
     }
 }
 

@@ -92,16 +92,11 @@ using onnx::TensorProto;
 
 std::optional<ElementType> element_type(int type) {
     switch (type) {
-        case TensorProto::FLOAT:
-            return ElementType::f32;
-        case TensorProto::FLOAT16:
-            return ElementType::f16;
-        case TensorProto::BFLOAT16:
-            return ElementType::bf16;
-        case TensorProto::DOUBLE:
-            return ElementType::f64;
-        default:
-            return std::nullopt;
+        case TensorProto::FLOAT: return ElementType::f32;
+        case TensorProto::FLOAT16: return ElementType::f16;
+        case TensorProto::BFLOAT16: return ElementType::bf16;
+        case TensorProto::DOUBLE: return ElementType::f64;
+        default: return std::nullopt;
     }
 }
 

@@ -46,23 +46,16 @@ class ReferenceNetwork {
     [[nodiscard]] Map compute(const network::Operation& operation, const std::vector<Map>& maps) const {
         const auto operand = [&](size_t i) -> const Map& { return maps[operation.operands[i]]; };
         switch (operation.kind) {
-            case network::OperationKind::input:
-                break;
+            case network::OperationKind::input: break;
             case network::OperationKind::convolution:
             case network::OperationKind::transposed_convolution:
                 return reference::convolve(operand(0), weights_.convolution(operation.filter->weights));
-            case network::OperationKind::relu:
-                return reference::relu(operand(0));
-            case network::OperationKind::add:
-                return reference::add(operand(0), operand(1));
-            case network::OperationKind::subtract:
-                return reference::subtract(operand(0), operand(1));
-            case network::OperationKind::concatenate:
-                return reference::concatenate(operation.operands, maps);
-            case network::OperationKind::max_pool:
-                return reference::max_pool_2x2(operand(0));
-            case network::OperationKind::upsample:
-                return reference::double_nearest(operand(0));
+            case network::OperationKind::relu: return reference::relu(operand(0));
+            case network::OperationKind::add: return reference::add(operand(0), operand(1));
+            case network::OperationKind::subtract: return reference::subtract(operand(0), operand(1));
+            case network::OperationKind::concatenate: return reference::concatenate(operation.operands, maps);
+            case network::OperationKind::max_pool: return reference::max_pool_2x2(operand(0));
+            case network::OperationKind::upsample: return reference::double_nearest(operand(0));
         }
         throw Error("engine: an operation that the engine reference does not know");
     }

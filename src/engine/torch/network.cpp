@@ -126,24 +126,18 @@ at::Tensor Network::compute(const Call& call, const Operands& operands, const st
     const bool in_place = operands.overwritten.has_value();
     const bool in_second = in_place && operands.overwritten != 0;
     switch (graph_[call.step.first].kind) {
-        case network::OperationKind::input:
-            break;
+        case network::OperationKind::input: break;
         case network::OperationKind::convolution:
-        case network::OperationKind::transposed_convolution:
-            return convolve_with(call, operands, layer.value());
-        case network::OperationKind::relu:
-            return in_place ? operand(0).relu_() : at::relu(operand(0));
+        case network::OperationKind::transposed_convolution: return convolve_with(call, operands, layer.value());
+        case network::OperationKind::relu: return in_place ? operand(0).relu_() : at::relu(operand(0));
         case network::OperationKind::add:
             if (in_second) return operand(1).add_(operand(0));
             return in_place ? operand(0).add_(operand(1)) : at::add(operand(0), operand(1));
         case network::OperationKind::subtract:
             return subtract(operands.maps[0], operands.maps[1], operands.overwritten);
-        case network::OperationKind::concatenate:
-            return at::cat(operands.maps, 1);
-        case network::OperationKind::max_pool:
-            return max_pool_2x2(operand(0));
-        case network::OperationKind::upsample:
-            return double_nearest(operand(0));
+        case network::OperationKind::concatenate: return at::cat(operands.maps, 1);
+        case network::OperationKind::max_pool: return max_pool_2x2(operand(0));
+        case network::OperationKind::upsample: return double_nearest(operand(0));
     }
     throw Error("engine: an operation that torch does not know");
 }

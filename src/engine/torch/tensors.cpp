@@ -43,12 +43,9 @@ class TensorAllocator final : public c10::Allocator {
 
 at::ScalarType scalar_type(DType type) {
     switch (type) {
-        case DType::f16:
-            return at::kHalf;
-        case DType::bf16:
-            return at::kBFloat16;
-        default:
-            return at::kFloat;
+        case DType::f16: return at::kHalf;
+        case DType::bf16: return at::kBFloat16;
+        default: return at::kFloat;
     }
 }
 

@@ -42,11 +42,9 @@ int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
     const uint16_t planes = short_tag(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     switch (photometric) {
         case PHOTOMETRIC_MINISWHITE:
-        case PHOTOMETRIC_MINISBLACK:
-            return 1;
+        case PHOTOMETRIC_MINISBLACK: return 1;
         case PHOTOMETRIC_RGB:
-        case PHOTOMETRIC_PALETTE:
-            return 3;
+        case PHOTOMETRIC_PALETTE: return 3;
         case PHOTOMETRIC_YCBCR:
             if (compression == COMPRESSION_JPEG && planes == PLANARCONFIG_CONTIG) return 3;
             if (compression == COMPRESSION_OJPEG)
@@ -116,17 +114,13 @@ void read_blocks(TIFF* tiff, TiffLayout& layout) {
 /// The largest number of decoded bytes per byte of the file.
 uint64_t largest_ratio(uint16_t compression) {
     switch (compression) {
-        case COMPRESSION_NONE:
-            return 1;
-        case COMPRESSION_PACKBITS:
-            return 64;
+        case COMPRESSION_NONE: return 1;
+        case COMPRESSION_PACKBITS: return 64;
         case COMPRESSION_LZW:
         case COMPRESSION_ADOBE_DEFLATE:
         case COMPRESSION_DEFLATE:
-        case COMPRESSION_JPEG:
-            return 2048;
-        default:
-            return uint64_t{1} << 20U;
+        case COMPRESSION_JPEG: return 2048;
+        default: return uint64_t{1} << 20U;
     }
 }
 

@@ -25,13 +25,10 @@ Range pixels_under(network::OperationKind kind, const engine::Convolution* layer
             const int64_t first = x * layer->stride - (layer->kernel == 3 ? 1 : 0);
             return {first, first + layer->kernel};
         }
-        case network::OperationKind::max_pool:
-            return {2 * x, 2 * x + 2};
+        case network::OperationKind::max_pool: return {2 * x, 2 * x + 2};
         case network::OperationKind::transposed_convolution:
-        case network::OperationKind::upsample:
-            return {x / 2, x / 2 + 1};
-        default:
-            return {x, x + 1};
+        case network::OperationKind::upsample: return {x / 2, x / 2 + 1};
+        default: return {x, x + 1};
     }
 }
 

@@ -163,14 +163,10 @@ std::string key_of(const Subject& subject, const Rect& probe) {
 
 double tolerance_of(Precision precision, DeviceKind device) {
     switch (precision) {
-        case Precision::fp32:
-            return device == DeviceKind::cuda ? 3e-4 : 1e-4;
-        case Precision::tf32:
-            return 1e-2;
-        case Precision::fp16:
-            return 2e-2;
-        case Precision::bf16:
-            return 1e-1;
+        case Precision::fp32: return device == DeviceKind::cuda ? 3e-4 : 1e-4;
+        case Precision::tf32: return 1e-2;
+        case Precision::fp16: return 2e-2;
+        case Precision::bf16: return 1e-1;
     }
     return 0;
 }

@@ -70,20 +70,13 @@ cudaError_t cudaGetLastError() { return std::exchange(machine().last_error, cuda
 
 const char* cudaGetErrorName(cudaError_t error) {
     switch (error) {
-        case cudaErrorMemoryAllocation:
-            return "cudaErrorMemoryAllocation";
-        case cudaErrorInvalidDevice:
-            return "cudaErrorInvalidDevice";
-        case cudaErrorInvalidResourceHandle:
-            return "cudaErrorInvalidResourceHandle";
-        case cudaErrorInvalidConfiguration:
-            return "cudaErrorInvalidConfiguration";
-        case cudaErrorNotReady:
-            return "cudaErrorNotReady";
-        case cudaErrorNoDevice:
-            return "cudaErrorNoDevice";
-        default:
-            return "an error that the fake runtime has no name for";
+        case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+        case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+        case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
+        case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+        case cudaErrorNotReady: return "cudaErrorNotReady";
+        case cudaErrorNoDevice: return "cudaErrorNoDevice";
+        default: return "an error that the fake runtime has no name for";
     }
 }
 

@@ -103,20 +103,13 @@ ncclResult_t ncclGetVersion(int* version) {
 
 const char* ncclGetErrorString(ncclResult_t result) {
     switch (result) {
-        case ncclSuccess:
-            return "no error";
-        case ncclSystemError:
-            return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
-        case ncclInvalidArgument:
-            return "invalid argument (run with NCCL_DEBUG=WARN for details)";
-        case ncclInvalidUsage:
-            return "invalid usage (run with NCCL_DEBUG=WARN for details)";
-        case ncclRemoteError:
-            return "remote process exited or there was a network error";
-        case ncclInProgress:
-            return "NCCL operation in progress";
-        default:
-            return "internal error - please report this issue to the NCCL developers";
+        case ncclSuccess: return "no error";
+        case ncclSystemError: return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+        case ncclInvalidArgument: return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+        case ncclInvalidUsage: return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+        case ncclRemoteError: return "remote process exited or there was a network error";
+        case ncclInProgress: return "NCCL operation in progress";
+        default: return "internal error - please report this issue to the NCCL developers";
     }
 }
 

@@ -31,14 +31,10 @@ std::optional<Bytes> take(ncclComm& communicator, const Call& expected, int peer
 
 double reduce(int32_t reduction, double one, double other) {
     switch (reduction) {
-        case ncclProd:
-            return one * other;
-        case ncclMax:
-            return std::max(one, other);
-        case ncclMin:
-            return std::min(one, other);
-        default:
-            return one + other;
+        case ncclProd: return one * other;
+        case ncclMax: return std::max(one, other);
+        case ncclMin: return std::min(one, other);
+        default: return one + other;
     }
 }
 

@@ -37,12 +37,9 @@ void require_good(fe::error_t error, const std::string& action) {
 
 fe::DataType_t data_type(Precision precision) {
     switch (storage_of(precision)) {
-        case DType::bf16:
-            return fe::DataType_t::BFLOAT16;
-        case DType::f16:
-            return fe::DataType_t::HALF;
-        default:
-            return fe::DataType_t::FLOAT;
+        case DType::bf16: return fe::DataType_t::BFLOAT16;
+        case DType::f16: return fe::DataType_t::HALF;
+        default: return fe::DataType_t::FLOAT;
     }
 }
 

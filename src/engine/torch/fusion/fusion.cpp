@@ -23,13 +23,10 @@ namespace {
 double tolerance_of(Precision precision) {
     constexpr double kRoundings = 4;
     switch (precision) {
-        case Precision::bf16:
-            return std::ldexp(kRoundings, -8);
+        case Precision::bf16: return std::ldexp(kRoundings, -8);
         case Precision::fp16:
-        case Precision::tf32:
-            return std::ldexp(kRoundings, -11);
-        case Precision::fp32:
-            break;
+        case Precision::tf32: return std::ldexp(kRoundings, -11);
+        case Precision::fp32: break;
     }
     return 1e-4;  // difference between algorithms, Winograd's included
 }
