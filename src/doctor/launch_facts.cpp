@@ -3,8 +3,10 @@
 #include "base/text.hpp"
 #include "comm/launcher.hpp"
 #include "device/processors.hpp"
+#include "device/telemetry/telemetry.hpp"
 #include "image/quality.hpp"
 #include "image/synthetic.hpp"
+#include "record/rank.hpp"
 #include "record/row.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
@@ -16,7 +18,9 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace pb::doctor {
 
@@ -112,6 +116,26 @@ std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world, cons
         all.push_back(std::move(facts));
     }
     return all;
+}
+
+Findings find_other_work(const comm::Communicator& world, const plan::Topology& topology) {
+    constexpr std::chrono::milliseconds kWatched{500};
+    device::TelemetryOptions options = device::usual_telemetry_options();
+    options.first_on_node = topology.place_of(world.rank()).local_rank == 0;
+    device::Telemetry sources(options);
+    world.barrier();
+    device::TelemetryWindow window(sources);
+    std::this_thread::sleep_for(kWatched);
+    std::vector<record::RankTrace> ranks;
+    for (const auto& row : world.gather(record::pack(window.finish()))) {
+        record::RankTrace rank;
+        rank.host = topology.ranks[ranks.size()].host;
+        rank.telemetry = record::unpack<TelemetryRecord>(row);
+        ranks.push_back(std::move(rank));
+    }
+    const std::string work = record::foreign_work_of(ranks);
+    if (work.empty()) return {};
+    return {{Severity::advice, work, "measure when that has ended (`top` names it): times would be too long"}};
 }
 
 NetworkTrial try_network(const comm::Communicator& world, const plan::Topology& topology) {

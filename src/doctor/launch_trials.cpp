@@ -2,17 +2,12 @@
 // through MPI.
 #include "comm/metric_reduction.hpp"
 #include "comm/ping_pong.hpp"
-#include "device/telemetry/telemetry.hpp"
 #include "doctor/launch_facts.hpp"
-#include "record/rank.hpp"
-#include "record/row.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <limits>
-#include <thread>
 
 namespace pb::doctor {
 
@@ -53,26 +48,6 @@ std::vector<LinkSpeed> measure_links(const comm::Communicator& world, const plan
         links.push_back({from, to, speed.bytes_per_s, speed.latency_s});
     }
     return links;
-}
-
-Findings find_other_work(const comm::Communicator& world, const plan::Topology& topology) {
-    constexpr std::chrono::milliseconds kWatched{500};
-    device::TelemetryOptions options = device::usual_telemetry_options();
-    options.first_on_node = topology.place_of(world.rank()).local_rank == 0;
-    device::Telemetry sources(options);
-    world.barrier();
-    device::TelemetryWindow window(sources);
-    std::this_thread::sleep_for(kWatched);
-    std::vector<record::RankTrace> ranks;
-    for (const auto& row : world.gather(record::pack(window.finish()))) {
-        record::RankTrace rank;
-        rank.host = topology.ranks[ranks.size()].host;
-        rank.telemetry = record::unpack<TelemetryRecord>(row);
-        ranks.push_back(std::move(rank));
-    }
-    const std::string work = record::foreign_work_of(ranks);
-    if (work.empty()) return {};
-    return {{Severity::advice, work, "measure when that has ended (`top` names it): times would be too long"}};
 }
 
 ReductionTrial try_reductions(const comm::Communicator& world, const plan::Topology& topology, double timeout_s) {
