@@ -56,6 +56,8 @@ struct LayersInFile {
 
 /// Whether an engine in a process of its own has its environment; others are always there.
 [[nodiscard]] bool is_installed(EngineKind engine);
+/// Throws Error, with what to do, where it has not.
+void require_installed(EngineKind engine);
 
 /// The versions of what computes in `engine`, as text for people. Throws Error where the engine is not installed.
 [[nodiscard]] std::string versions_of(EngineKind engine);

@@ -59,13 +59,18 @@ double middle_of(std::vector<float>& details, double step) {
                      static_cast<double>(inside);
 }
 
-/// True when every sample is a multiple of 1/255.
+/// True when every sample is a multiple of 1/255, and they differ.
 bool has_eight_bits(const PixelView& image) {
     constexpr float kTolerance = 1e-3F;
+    const float first = std::round(255.0F * floats_in(image, 0).front());
+    bool differ = false;
     for (int64_t y = 0; y < image.extent.h; ++y)
-        for (const float sample : floats_in(image, y))
-            if (!(std::abs(sample * 255.0F - std::round(sample * 255.0F)) < kTolerance)) return false;
-    return true;
+        for (const float sample : floats_in(image, y)) {
+            const float step = std::round(sample * 255.0F);
+            if (!(std::abs(sample * 255.0F - step) < kTolerance)) return false;
+            differ = differ || step != first;
+        }
+    return differ;
 }
 
 /// The details of a channel, grouped by the clipped share of their region. Clipping reduces the noise of the group

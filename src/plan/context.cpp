@@ -135,6 +135,26 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
     point.notes.push_back(point.halo_note + others_text(ways, way));
 }
 
+/// A search for a halo looks at few places, and a network whose layers are not known may be another one elsewhere: its
+/// exact halo is taken without a search, where windows are at most four times as large as their patches.
+bool takes_exact_halo(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    const network::NetworkFacts& facts = point.facts();
+    return settings.halo.kind == config::HaloSetting::Kind::automatic && settings.workload == config::Workload::tiles &&
+           point.refusal.empty() && settings.network.is_custom() && !settings.network.has_layers() &&
+           facts.is_bounded && 2 * facts.exact_halo <= settings.patch;
+}
+
+void take_exact_halo(Point& point) {
+    const int64_t halo = point.facts().exact_halo;
+    settle_halo(point, halo);
+    note_work(point);
+    settle_memory(point);
+    point.halo_note = fmt::format("halo = auto: the exact one of {} px, because the layers of {} are not known", halo,
+                                  point.settings.network.file);
+    point.notes.push_back(point.halo_note);
+}
+
 }  // namespace
 
 double band_cost(int64_t rows) {
@@ -193,6 +213,7 @@ std::string way_text(const ContextWay& way) {
 }
 
 void weigh_context(Point& point, const Topology& topology) {
+    if (!point.halo && takes_exact_halo(point)) return take_exact_halo(point);
     if (point.halo || !is_weighed(point)) return;
     point.most_mib = most_mib_of(point, topology);
     point.only_bands = is_contiguous(point) && point.num_ranks > 1 && one_rank_carries(point);

@@ -46,8 +46,8 @@ struct ContextWay {
 /// 8 px".
 [[nodiscard]] std::string way_text(const ContextWay& way);
 
-/// A step of make_plan: settles an open halo where an exact way wins, whatever halo a search would find. Otherwise the
-/// halo stays open.
+/// A step of make_plan: settles an open halo where an exact way wins, whatever halo a search would find, and that of a
+/// network whose layers are not known where its exact halo is small. Otherwise the halo stays open.
 void weigh_context(Point& point, const Topology& topology);
 
 /// Settles an open halo, after a search that found `seam_halo`.

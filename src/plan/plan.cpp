@@ -161,27 +161,6 @@ void note_extension(Point& point) {
     point.notes.push_back(point.edge_note);
 }
 
-/// Noise is added to clean images and scenes. An image of a file may have some already.
-void note_noise(Point& point) {
-    const config::ImageSettings& image = point.settings.image;
-    if (point.sigma == 0 && point.settings.sigma.is_automatic() && point.facts().takes_sigma)
-        point.notes.emplace_back(
-            "sigma is that of image.noise_sigma, 0: the network is told that there is no noise and leaves it; set "
-            "sigma "
-            "to the noise that the image has");
-    if (!image.clean.empty() && image.noise_sigma > 0)
-        point.notes.push_back(fmt::format(
-            "noise of {} is added to the image, though image.clean is another one; where it is noisy already, set "
-            "image.noise_sigma to 0 and sigma to its noise",
-            config::format_setting(image.noise_sigma)));
-}
-
-void note_trained_sigma(Point& point) {
-    if (point.settings.trained_sigma.is_automatic() || !point.facts().takes_sigma) return;
-    point.sigma_note = "trained_sigma has no effect: " + point.settings.network.name() + " is told the noise level";
-    point.notes.push_back(point.sigma_note);
-}
-
 /// Resolves `image.height_per_rank` to the height of the scene for this number of ranks.
 void settle_height(config::PointSettings& settings, int num_ranks) {
     auto& image = settings.image;
@@ -218,8 +197,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.device =
         settings.device == config::DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point
     point.sigma = settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
-    note_noise(point);
-    note_trained_sigma(point);
+    note_sigma(point);
     note_extension(point);
     check_output(settings);
     settings.workload == config::Workload::whole ? settle_whole(point) : settle_tiles(point);

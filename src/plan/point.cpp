@@ -76,6 +76,21 @@ bool is_fused(const Point& point) {
            !is_cropped(point);
 }
 
+void note_sigma(Point& point) {
+    const config::ImageSettings& image = point.settings.image;
+    if (point.sigma == 0 && point.settings.sigma.is_automatic() && point.facts().takes_sigma)
+        point.notes.emplace_back(
+            "sigma is 0, as image.noise_sigma: the network is told that there is no noise; set it to that of the "
+            "image");
+    if (!image.clean.empty() && image.noise_sigma > 0)
+        point.notes.push_back(fmt::format(
+            "noise of {} is added; image.noise_sigma: 0 where the image is noisy already, as image.clean lets expect",
+            config::format_setting(image.noise_sigma)));
+    if (point.settings.trained_sigma.is_automatic() || !point.facts().takes_sigma) return;
+    point.sigma_note = "trained_sigma has no effect: " + point.settings.network.name() + " is told the noise level";
+    point.notes.push_back(point.sigma_note);
+}
+
 void note_work(Point& point) {
     if (point.settings.workload != config::Workload::tiles || !point.halo) return;
     if (!is_in_bands(point)) return note_grid(point, tile_grid(point));

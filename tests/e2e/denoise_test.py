@@ -83,6 +83,18 @@ class Denoise(program.ProgramTest):
         self.assertEqual(result.stdout.count('halo carried'), 3)
         self.assertEqual(len(re.findall(r'note: halo = auto: carried rows .* strips .*, exact, 1\.\d+ x', result.stdout)), 1)
 
+    def test_verify_all_looks_at_every_seam(self):
+        """As many places as any number of windows would: seams that show at one place need not at another."""
+        photo = self.write('photo.png', png(150, 130, value=noise))
+        places = {}
+        for windows in ('1', '40', 'all'):
+            said = run('denoise', photo, self.folder / 'out.png', '--network', 'dncnn', '--halo', '1', '--patch', '32',
+                       '--sigma', '0.1', '--device', 'cpu', '--verify', windows, code=0).stdout
+            places[windows] = int(re.search(r'seams show: up to \S+ of the range at (\d+) places? looked at', said)[1])
+        self.assertEqual(places['1'], 1)
+        self.assertGreater(places['40'], 8)
+        self.assertGreaterEqual(places['all'], places['40'])
+
     def test_a_larger_limit_is_never_worse(self):
         """Engine native, which is taken where it fits, must not be where only its windows do, and engine torch without seams."""
         photo = self.write('photo.png', png(150, 300, value=noise))

@@ -267,6 +267,15 @@ bounds: off
         result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1')
         self.assert_refused(result, 2, '--range', 'i16')
 
+    def test_a_range_in_other_units_is_noted(self):
+        values = scene()
+        width = max(values) - min(values)
+        self.write('unit.npy', npy(values, (EDGE, EDGE, 3), '<f4'))
+        for high, is_noted in ((1, False), (990 * width, False), (1010 * width, True)):
+            said = run('denoise', self.folder / 'unit.npy', self.folder / 'out.npy', *FAST, '--range', f'0:{high}', '--sigma',
+                       '0.1/1', code=0).stdout
+            self.assertEqual('note: samples from' in said and 'use less than a thousandth of the range' in said, is_noted, said)
+
     def test_a_huge_sample_is_named_as_the_cause_of_what_is_not_finite(self):
         values = scene()
         values[3 * (5 * EDGE + 7)] = 3e38

@@ -141,6 +141,12 @@ TEST(NoiseLevel, OfWhiteNoiseAndOfStructuresIsThatOfTheFinestDetail) {
         << "too few regions";
 }
 
+TEST(NoiseLevel, OfSamplesThatUseAMillionthOfTheRangeIsTheirs) {
+    Image image = noisy_scene(0.1, 5, 1);
+    for (int64_t i = 0; i < image.num_samples(); ++i) image.as<float>()[i] *= 1e-6F;
+    EXPECT_NEAR(estimate_noise(image.view()), 0.1e-6, 0.02e-6) << "they have no step of 8 bits";
+}
+
 TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {
     Image image = noisy_scene(0.1, 5, 1);
     for (int64_t y = 0; y < 500; ++y)

@@ -6,6 +6,7 @@
 #include "plan/slabs.hpp"
 #include "support/planned_point.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -130,6 +131,24 @@ TEST(Context, TilesAreWeighedWithTheirBatch) {
         settings.batch.count = asked;
         EXPECT_EQ(context_ways(planned(settings), 1).back().point.batch, weighed) << asked;
     }
+}
+
+TEST(Context, ASmallExactHaloOfUnknownLayersIsTakenWithoutASearch) {
+    config::PointSettings settings = small_point();
+    settings.halo = {config::HaloSetting::Kind::automatic, 0};
+    settings.engine = EngineKind::onnxruntime;
+    settings.network = network::kCustomKind;
+    settings.network.file = "own.onnx";
+    for (const auto& [exact, is_taken] : {std::pair{20, true}, {32, true}, {33, false}}) {  // patches are of 64
+        settings.network.card = network::NetworkCard{.radius = exact, .halo = exact};
+        const Point point = point_of(settings);
+        EXPECT_EQ(point.halo, is_taken ? std::optional<int64_t>(exact) : std::nullopt);
+        const auto said =
+            HasSubstr("the exact one of " + std::to_string(exact) + " px, because the layers of own.onnx");
+        EXPECT_EQ(testing::Value(point.halo_note, said), is_taken);
+    }
+    settings.network.card = network::NetworkCard{};  // unbounded
+    EXPECT_EQ(point_of(settings).halo, std::nullopt);
 }
 
 TEST(Context, ASearchDecidesBetweenTiles) {

@@ -53,7 +53,9 @@ std::optional<image::Compression> parse_compression(const std::string& text) {
 
 VerifyChoice parse_verify(const std::string& text) {
     if (text == "auto") return {};
-    if (text == "all") return {.mode = config::VerifyMode::full, .is_bounded = false};
+    if (text == "all")
+        return {
+            .mode = config::VerifyMode::full, .windows = static_cast<int64_t>(config::kMaxCount), .is_bounded = false};
     int64_t windows = 0;
     if (text != "none") config::parse_setting(text, windows);
     if (windows < 0 || windows > config::kMaxCount)

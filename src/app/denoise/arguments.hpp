@@ -20,7 +20,7 @@ namespace pb::app {
 /// What --verify says.
 struct VerifyChoice {
     config::VerifyMode mode = config::VerifyMode::probes;
-    int64_t windows = 1;     // of each image that are computed again
+    int64_t windows = 1;     // of each image that are computed again, and places where seams are looked at
     bool is_bounded = true;  // only of as many images as Runner::bound_verification allows
 };
 

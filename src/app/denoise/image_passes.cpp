@@ -151,7 +151,9 @@ std::string planned_line(const DenoiseJob& job, const plan::Point& point, const 
 
 std::string halo_note(const plan::Point& point) {
     constexpr double kLittle = 1.2;
-    return plan::is_in_bands(point) && plan::computed_per_useful(point) <= kLittle ? "" : point.halo_note;
+    if (point.halo_note.empty()) return "";
+    const bool is_exact = plan::is_in_bands(point) || point.halo.value_or(0) >= point.facts().exact_halo;
+    return is_exact && plan::computed_per_useful(point) <= kLittle ? "" : point.halo_note;
 }
 
 std::string seam_note(const record::PointTrace& trace) {

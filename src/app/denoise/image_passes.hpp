@@ -55,7 +55,8 @@ struct LineNotes {
 [[nodiscard]] std::string planned_line(const DenoiseJob& job, const plan::Point& point, const PlannedNeeds& needs,
                                        const LineNotes& notes);
 
-/// Says what `halo: auto` took. Empty for rows that cost little more than the pixels: there is nothing to choose.
+/// Says what `halo: auto` took. Empty where that is exact and costs little more than the pixels: there is nothing to
+/// choose.
 [[nodiscard]] std::string halo_note(const plan::Point& point);
 
 /// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.

@@ -49,7 +49,7 @@ void require_possible(const DenoiseArguments& arguments, const plan::Topology& t
     } catch (const plan::PointError& error) {
         throw UsageError(error.reason());
     }
-    if (!engine::is_installed(engine)) (void)engine::versions_of(engine);  // throws
+    engine::require_installed(engine);
 }
 
 Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseProgress& progress, ImageReport report)

@@ -84,6 +84,13 @@ RangeFit fit_of_16_bits(const image::SampleRange& unit) {
     return {is_low ? RangeFit::Kind::low : RangeFit::Kind::good, samples};
 }
 
+RangeFit fit_of_given(const image::SampleRange& unit, const image::SampleRange& given) {
+    constexpr double kTiny = 1e-3;
+    const auto sample_of = [&](double level) { return given.low + level * given.width(); };
+    const bool is_tiny = unit.width() > 0 && unit.width() < kTiny;
+    return {is_tiny ? RangeFit::Kind::tiny : RangeFit::Kind::good, {sample_of(unit.low), sample_of(unit.high)}};
+}
+
 /// Names the range of the fewest bits that cameras have, of those that hold the highest sample. An empty image says
 /// nothing about its range.
 std::string low_note(double highest) {
@@ -99,6 +106,10 @@ std::string low_note(double highest) {
 std::string RangeFit::note() const {
     if (kind == Kind::low) return low_note(samples.high);
     if (kind == Kind::good) return "";
+    if (kind == Kind::tiny)
+        return fmt::format(
+            "samples from {:.4g} to {:.4g} use less than a thousandth of the range: is it in their units?", samples.low,
+            samples.high);
     return fmt::format(
         "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", samples.low,
         samples.high);
@@ -106,11 +117,13 @@ std::string RangeFit::note() const {
 
 RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source) {
     const DType type = source.file()->info().dtype;
-    if (!image.range.empty() || (!is_float(type) && type != DType::u16)) return {};
+    const auto given = fixed_range(image);
+    if ((!image.range.empty() && !given) || (!given && !is_float(type) && type != DType::u16)) return {};
     const Rect centre = middle_of(source.extent());
     image::Image unit = source.read_unit(centre);
-    if (type == DType::u16) source.blank_gaps(centre, {&unit});
+    if (given || type == DType::u16) source.blank_gaps(centre, {&unit});
     const image::SampleRange range = range_of(unit.view());
+    if (given) return fit_of_given(range, *given);
     if (type == DType::u16) return fit_of_16_bits(range);
     const bool fits = range.low >= image::kFarBelow && range.high <= image::kFarAbove;
     return {fits ? RangeFit::Kind::good : RangeFit::Kind::beyond, range};

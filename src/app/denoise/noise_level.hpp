@@ -36,8 +36,9 @@ struct NoiseLevel {
 /// How the samples in the centre of a file, at most 2048 pixels a side, lie in the range of their type.
 struct RangeFit {
     /// `beyond`: floats lie so far outside [0,1] that noise cannot explain it. `low`: integers use at most a quarter of
-    /// full scale, as those of cameras with 14 bits or fewer do.
-    enum class Kind : uint8_t { good, beyond, low };
+    /// full scale, as those of cameras with 14 bits or fewer do. `tiny`: of the range that was given they use less than
+    /// a thousandth.
+    enum class Kind : uint8_t { good, beyond, low, tiny };
     Kind kind = Kind::good;
     image::SampleRange samples{};  // the lowest and the highest one, as the file has them
 
@@ -47,7 +48,6 @@ struct RangeFit {
     [[nodiscard]] std::string note() const;
 };
 
-/// A range that the user gave always fits.
 [[nodiscard]] RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source);
 
 /// Returns the noise in the same part of a file. Throws UsageError with the file's name when it cannot be estimated,

@@ -96,10 +96,14 @@ std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& fil
 
 }  // namespace
 
+void require_installed(EngineKind engine) {
+    const bool has_environment = has_own_process(engine) && engine != EngineKind::python;  // which names its file
+    if (has_environment) (void)worker_engine::worker_command(engine, "");
+}
+
 bool is_installed(EngineKind engine) {
-    if (!has_own_process(engine)) return true;
     try {
-        (void)worker_engine::worker_command(engine, "");
+        require_installed(engine);
         return true;
     } catch (const Error&) {
         return false;

@@ -3,6 +3,7 @@
 #include "base/fault.hpp"
 #include "base/mapped.hpp"
 #include "base/stopwatch.hpp"
+#include "comm/shared/node_memory.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
 
@@ -233,6 +234,11 @@ void RankShare::open_streamed(const plan::Point& point, const Team& team, ImageS
 
 void RankShare::allocate_in_memory(const plan::Point& point, const Team& team, ImageSource& source) {
     const Extent extent = point.source.extent;
+    together(team.ranks, [&] {  // both must fit before pages of one are taken
+        const int64_t rows = window_rows_on_node(point, team).size() + core_rows_on_node(point, team).size();
+        const auto samples = static_cast<size_t>(rows * extent.w * source.channels());
+        if (team.node.is_root()) comm::require_host_memory(samples * size_of(source.dtype()));
+    });
     together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node together
         input_ = SharedSlab(team.node, extent, window_rows_on_node(point, team), source.channels(), source.dtype());
     });
