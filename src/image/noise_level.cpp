@@ -130,16 +130,23 @@ NoiseEstimate find_noise_of_channels(const PixelView& image, double step) {
 /// The share of independent noise of equal level in red, green and blue that brightness has.
 const double kShareOfBrightness = std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
 
-/// Whether the noise of red, green and blue is visible and more or less equal, at full or half the resolution.
-bool has_grey_noise(const PixelView& image, const PixelView& brightness) {
+/// The noise of brightness in flat regions, as that of red, green and blue; nothing unless theirs is visible and more
+/// or less equal, at full or half the resolution.
+std::optional<NoiseLevels> grey_levels(const PixelView& image, const PixelView& brightness) {
     constexpr double kVisible = 0.03, kLeastRise = 1.25;
-    const auto of_channels = levels_in_flat_regions(image), of_brightness = levels_in_flat_regions(brightness);
-    if (!of_channels || !of_brightness) return false;
+    const auto of_channels = levels_in_flat_regions(image);
+    auto levels = levels_in_flat_regions(brightness);
+    if (!of_channels || !levels) return std::nullopt;
+    for (double& level : *levels) level /= kShareOfBrightness;
     const auto is_grey = [&](size_t scale) {
-        const double level = (*of_brightness)[scale] / kShareOfBrightness;
-        return level >= kVisible && level >= kLeastRise * (*of_channels)[scale];
+        return (*levels)[scale] >= kVisible && (*levels)[scale] >= kLeastRise * (*of_channels)[scale];
     };
-    return is_grey(0) || is_grey(1);
+    return is_grey(0) || is_grey(1) ? levels : std::nullopt;
+}
+
+NoiseEstimate find_noise_in_brightness(const PixelView& brightness) {
+    const NoiseEstimate found = find_noise_of_channels(brightness, 0);
+    return {found.sigma / kShareOfBrightness, found.finest / kShareOfBrightness};
 }
 
 }  // namespace
@@ -161,10 +168,15 @@ double estimate_noise(const PixelView& image, double step) {
 NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours) {
     if (image.channels != 3) return find_noise_of_channels(image, step);
     const Image brightness = brightness_of(image);
-    const bool is_grey = !lossy_colours && has_grey_noise(image, brightness.view());
-    if (!lossy_colours && !is_grey) return find_noise_of_channels(image, step);
-    const NoiseEstimate found = find_noise_of_channels(brightness.view(), is_grey ? step : 0);
-    return {found.sigma / kShareOfBrightness, found.finest / kShareOfBrightness, is_grey};
+    if (lossy_colours) return find_noise_in_brightness(brightness.view());
+    NoiseEstimate found = find_noise_of_channels(image, step);
+    if (const auto levels = grey_levels(image, brightness.view())) {
+        found.is_grey = true;
+        found.finest = std::max(found.finest, levels->front());
+        const auto smooth = estimate_smooth_noise(brightness.view(), std::max(step, kStepOf8Bits));
+        found.sigma = std::max({found.sigma, found.finest, smooth.value_or(0) / kShareOfBrightness});
+    }
+    return found;
 }
 
 }  // namespace pb::image

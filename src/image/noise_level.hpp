@@ -44,8 +44,9 @@ struct NoiseEstimate {
 /// of the colours (ImageFile::has_lossy_colours). Then the level is that of brightness (0.299 R + 0.587 G + 0.114 B,
 /// ITU-R BT.601), which has all of the resolution, over 0.669, the share in it of independent noise of equal level;
 /// noise that is equal in the three counts half as much again, which suits networks for colours: they take noise for
-/// independent. So it is where brightness in flat regions has at least 1.25 times the noise of red, green and blue, and
-/// 0.03 at least: noise of grey images in three channels, of film, of what was a JPEG. Throws as estimate_noise.
+/// independent. So it does where brightness in flat regions has at least 1.25 times the noise of red, green and blue,
+/// and 0.03 at least; then the level is that of these regions, as texture is equal, too: noise of grey images in three
+/// channels, of film, of what was a JPEG. Throws as estimate_noise.
 [[nodiscard]] NoiseEstimate find_noise(const PixelView& image, double step = 0, bool lossy_colours = false);
 
 }  // namespace pb::image
