@@ -182,9 +182,12 @@ fs::path make_temporary_folder() {
 ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
     const config::Config config = bench_config(arguments.given);  // wrong options are refused before MPI starts
     if (comm::is_first_process()) print_folded(text_stream(arguments.record), chosen_text(arguments.given, config));
-    return run_study({[&] { return bench_config(arguments.given); }, arguments.out,
-                      [](const config::Config& /*config*/) { return make_temporary_folder(); }, arguments.record,
-                      arguments.max_time_s, arguments.trusts_model},
+    return run_study({.load = [&] { return bench_config(arguments.given); },
+                      .out = arguments.out,
+                      .default_folder = [](const config::Config& /*config*/) { return make_temporary_folder(); },
+                      .record = arguments.record,
+                      .max_time_s = arguments.max_time_s,
+                      .trusts_model = arguments.trusts_model},
                      raw);
 }
 

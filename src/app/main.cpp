@@ -82,7 +82,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
     print_folded(stderr, is_asked_for ? wrong.str() : comm::place_before_mpi() + wrong.str());
     if (is_asked_for) return flush_standard_output() ? code : static_cast<int>(ExitCode::failed);
     const std::string hint = hint_for(app, unexpected);
-    if (!hint.empty()) print_error(hint);
+    if (!hint.empty()) print_error(comm::place_before_mpi() + hint);
     return code;
 }
 

@@ -31,12 +31,12 @@ struct RunArguments {
 fs::path default_folder(const config::Config& config) { return fs::path("results") / config.study.name; }
 
 ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
-    StudyRun study{[&] { return load_study(arguments.study); },
-                   arguments.out,
-                   default_folder,
-                   arguments.record,
-                   arguments.max_time_s,
-                   arguments.study.trusts_model};
+    StudyRun study{.load = [&] { return load_study(arguments.study); },
+                   .out = arguments.out,
+                   .default_folder = default_folder,
+                   .record = arguments.record,
+                   .max_time_s = arguments.max_time_s,
+                   .trusts_model = arguments.study.trusts_model};
     study.record.inputs = {arguments.study.file};
     study.record.can_resume = true;
     return run_study(study, raw);

@@ -10,11 +10,11 @@ namespace pb::comm {
 /// This rank's number; nullopt without a launcher, also in a shell of a job step, which may start ranks itself.
 [[nodiscard]] std::optional<int> launcher_rank();
 
-/// True for the first process of a launch or of a job step. Only that process prints messages before MPI starts, but
-/// for errors of others alone.
+/// True for the first process of a launch or of a job step. Only that process prints messages before MPI starts, except
+/// for errors that others have and it has not.
 [[nodiscard]] bool is_first_process();
 
-/// Call before an error is printed that came before MPI started. Returns at once in the first process. Another one
+/// Call before an error is printed that came before MPI started. Returns immediately in the first process. Another one
 /// waits for as long as a launcher takes to end it where the first one failed, too: one that is still there then is the
 /// only one to say what is wrong.
 void wait_for_first_process();

@@ -119,10 +119,11 @@ Image brightness_of(const PixelView& image) {
     return brightness;
 }
 
-NoiseEstimate find_noise_of_channels(const PixelView& image, double step) {
+/// `flat`: levels_in_flat_regions of the image.
+NoiseEstimate find_noise_of_channels(const PixelView& image, double step, const std::optional<NoiseLevels>& flat) {
     NoiseEstimate found;
     found.finest = found.sigma = estimate_noise(image, step);
-    if (const auto coarse = estimate_smooth_noise(image, std::max(step, kStepOf8Bits)))
+    if (const auto coarse = smooth_noise_in(flat, std::max(step, kStepOf8Bits)))
         found.sigma = std::max(found.sigma, *coarse);
     return found;
 }
@@ -130,23 +131,15 @@ NoiseEstimate find_noise_of_channels(const PixelView& image, double step) {
 /// The share of independent noise of equal level in red, green and blue that brightness has.
 const double kShareOfBrightness = std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
 
-/// The noise of brightness in flat regions, as that of red, green and blue; nothing unless theirs is visible and more
-/// or less equal, at full or half the resolution.
-std::optional<NoiseLevels> grey_levels(const PixelView& image, const PixelView& brightness) {
+/// Whether the noise of red, green and blue is visible and more or less equal, at full or half the resolution. Takes
+/// levels_in_flat_regions of the three, and of brightness.
+bool is_grey(const std::optional<NoiseLevels>& of_channels, const std::optional<NoiseLevels>& of_brightness) {
     constexpr double kVisible = 0.03, kLeastRise = 1.25;
-    const auto of_channels = levels_in_flat_regions(image);
-    auto levels = levels_in_flat_regions(brightness);
-    if (!of_channels || !levels) return std::nullopt;
-    for (double& level : *levels) level /= kShareOfBrightness;
-    const auto is_grey = [&](size_t scale) {
-        return (*levels)[scale] >= kVisible && (*levels)[scale] >= kLeastRise * (*of_channels)[scale];
+    const auto at = [&](size_t scale) {
+        const double level = (*of_brightness)[scale] / kShareOfBrightness;
+        return level >= kVisible && level >= kLeastRise * (*of_channels)[scale];
     };
-    return is_grey(0) || is_grey(1) ? levels : std::nullopt;
-}
-
-NoiseEstimate find_noise_in_brightness(const PixelView& brightness) {
-    const NoiseEstimate found = find_noise_of_channels(brightness, 0);
-    return {found.sigma / kShareOfBrightness, found.finest / kShareOfBrightness};
+    return of_channels && of_brightness && (at(0) || at(1));
 }
 
 }  // namespace
@@ -166,16 +159,20 @@ double estimate_noise(const PixelView& image, double step) {
 }
 
 NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours) {
-    if (image.channels != 3) return find_noise_of_channels(image, step);
-    const Image brightness = brightness_of(image);
-    if (lossy_colours) return find_noise_in_brightness(brightness.view());
-    NoiseEstimate found = find_noise_of_channels(image, step);
-    if (const auto levels = grey_levels(image, brightness.view())) {
-        found.is_grey = true;
-        found.finest = std::max(found.finest, levels->front());
-        const auto smooth = estimate_smooth_noise(brightness.view(), std::max(step, kStepOf8Bits));
-        found.sigma = std::max({found.sigma, found.finest, smooth.value_or(0) / kShareOfBrightness});
+    const bool has_colours = image.channels == 3;
+    const Image brightness = has_colours ? brightness_of(image) : Image();
+    const auto flat_brightness = has_colours ? levels_in_flat_regions(brightness.view()) : std::nullopt;
+    if (has_colours && lossy_colours) {
+        const NoiseEstimate found = find_noise_of_channels(brightness.view(), 0, flat_brightness);
+        return {found.sigma / kShareOfBrightness, found.finest / kShareOfBrightness};
     }
+    const auto flat = levels_in_flat_regions(image);
+    NoiseEstimate found = find_noise_of_channels(image, step, flat);
+    if (!is_grey(flat, flat_brightness)) return found;
+    const auto smooth = smooth_noise_in(flat_brightness, std::max(step, kStepOf8Bits));
+    found.is_grey = true;
+    found.finest = std::max(found.finest, flat_brightness->front() / kShareOfBrightness);
+    found.sigma = std::max({found.sigma, found.finest, smooth.value_or(0) / kShareOfBrightness});
     return found;
 }
 

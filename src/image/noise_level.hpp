@@ -34,6 +34,9 @@ using NoiseLevels = std::array<double, 3>;
 /// Levels up to `least` are none: that of the step of the samples looks alike. The image is f32.
 [[nodiscard]] std::optional<double> estimate_smooth_noise(const PixelView& image, double least = kStepOf8Bits);
 
+/// The same from levels_in_flat_regions of the image.
+[[nodiscard]] std::optional<double> smooth_noise_in(const std::optional<NoiseLevels>& levels, double least);
+
 struct NoiseEstimate {
     double sigma = 0;      // in [0,1] units
     double finest = 0;     // that of the finest detail; less where the noise is smooth

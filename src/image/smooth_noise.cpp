@@ -108,8 +108,11 @@ std::optional<NoiseLevels> levels_in_flat_regions(const PixelView& image) {
 }
 
 std::optional<double> estimate_smooth_noise(const PixelView& image, double least) {
+    return smooth_noise_in(levels_in_flat_regions(image), least);
+}
+
+std::optional<double> smooth_noise_in(const std::optional<NoiseLevels>& levels, double least) {
     constexpr double kLeastRise = 2.3, kMostRise = 1.9;  // to half, and from half to a quarter of the resolution
-    const auto levels = levels_in_flat_regions(image);
     if (!levels) return std::nullopt;
     const auto [finest, half, quarter] = *levels;
     if (half <= std::max(least, kLeastRise * finest) || quarter >= kMostRise * half) return std::nullopt;

@@ -93,7 +93,7 @@ void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits) {
             if (fits(other) && family_of(other) == family_of(trial))
                 least = std::min(least, other.candidate.computed_pixels);
         const double share = trial.candidate.computed_pixels / least;
-        if (trial.is_in() && share > kMostPixels) trial.dropped = fmt::format("{:.2g} x the arithmetic", share);
+        if (trial.is_in() && share > kMostPixels) trial.dropped = fmt::format("{:.3g} x the arithmetic", share);
     }
 }
 

@@ -107,7 +107,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
 void settle_halo(Point& point, int64_t halo);
 void settle_batch(Point& point, int64_t asked);
 
-/// Adds the notes on a noise level of 0 that nobody chose, on noise that is added to a noisy image, and on a level of
+/// Adds the notes on a noise level of 0 that was not chosen, on noise that is added to a noisy image, and on a level of
 /// training that is not used.
 void note_sigma(Point& point);
 

@@ -84,7 +84,8 @@ void note_sigma(Point& point) {
             "image");
     if (!image.clean.empty() && image.noise_sigma > 0)
         point.notes.push_back(fmt::format(
-            "noise of {} is added; image.noise_sigma: 0 where the image is noisy already, as image.clean lets expect",
+            "noise of {} is added to the image; if it is noisy already, as an image with image.clean may be, set "
+            "image.noise_sigma to 0",
             config::format_setting(image.noise_sigma)));
     if (point.settings.trained_sigma.is_automatic() || !point.facts().takes_sigma) return;
     point.sigma_note = "trained_sigma has no effect: " + point.settings.network.name() + " is told the noise level";

@@ -83,7 +83,7 @@ class Denoise(program.ProgramTest):
         self.assertEqual(result.stdout.count('halo carried'), 3)
         self.assertEqual(len(re.findall(r'note: halo = auto: carried rows .* strips .*, exact, 1\.\d+ x', result.stdout)), 1)
 
-    def test_verify_all_looks_at_every_seam(self):
+    def test_verify_all_looks_at_every_crossing_of_seams(self):
         """As many places as any number of windows would: seams that show at one place need not at another."""
         photo = self.write('photo.png', png(150, 130, value=noise))
         places = {}

@@ -65,7 +65,7 @@ class Folders(program.ProgramTest):
                 self.assertEqual((self.folder / f'out/{i}.png').read_bytes(), (self.folder / f'{i}.png').read_bytes(), (ranks, i))
             self.assertEqual(len(re.findall(r'2cut\.png: failed: ', said)), 1, said)
             self.assertRegex(said, r'10 images: 9 denoised, 1 failed; windows of up to \d images in one batch \(\d images\)')
-            self.assertRegex(said, rf'verified: {max(ranks, 1)} of 9 passes')
+            self.assertRegex(said, rf'verified: {max(ranks, 1)} of 9 images or pages')
         self.assertIn('up to 4 images in one batch (8 images)', self.denoise('out', *weights, '--verify', '1', code=1))
 
     def test_all_ranks_work_on_the_large_one(self):

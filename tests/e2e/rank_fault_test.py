@@ -106,7 +106,7 @@ class RankFaults(faulty.FaultyTest):
                                    (study, ['--max-time', '100'], '--max-time = 100, but rank 0 was told --max-time = 0'),
                                    (denoise, ['--sigma', '0.2'], '--sigma 0.2, but rank 0 was told --sigma auto'),
                                    (denoise, ['--patch', '32'], 'patch = 32, but'),
-                                   (denoise, [str(self.folder / 'two.png')], r'IN\.\.\. OUT \S+ \S+ \S+/two\.png, but'),
+                                   (denoise, [str(self.folder / 'two.png')], r'3 paths of IN\.\.\. OUT, but'),
                                    (denoise, ['--compress', 'none'], '--compress none, but'),
                                    (denoise, ['--no-clobber'], '--no-clobber = true, but rank 0 was told --no-clobber = false'),
                                    (tune, ['--threads', '1'], 'threads = 1, but rank 0 was told threads = auto')):

@@ -84,8 +84,15 @@ class InstalledEngine : public testing::TestWithParam<EngineKind> {
     }
 };
 
+/// With a DRUNet of all its levels, too.
+std::vector<network::NetworkShape> narrow_networks() {
+    std::vector<network::NetworkShape> networks = test::small_relatives();
+    networks.emplace_back(network::DrunetShape{.widths = {8, 16, 24, 32}, .blocks = 1});
+    return networks;
+}
+
 TEST_P(InstalledEngine, AgreesWithTheReference) {
-    for (const network::NetworkShape& network : test::small_relatives()) {
+    for (const network::NetworkShape& network : narrow_networks()) {
         const Weights weights = make_seeded_weights(network, 5);
         const Shape shape = test::input_shape(weights, 2, 16, 24);
         const auto values = test::random_values(static_cast<size_t>(shape.elements()), 6);
@@ -130,7 +137,7 @@ TEST_P(InstalledEngine, ComputesInBf16OrRefusesIt) {
         EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
         return;
     }
-    for (const network::NetworkShape& network : test::small_relatives()) {
+    for (const network::NetworkShape& network : narrow_networks()) {
         const Weights weights = make_seeded_weights(network, 5);
         const Shape shape = test::input_shape(weights, 2, 16, 24);
         const auto values = test::rounded_to_bf16(test::random_values(static_cast<size_t>(shape.elements()), 6));

@@ -160,12 +160,15 @@ TEST(PointsTable, SaysOnceWhatAllPointsShare) {
     const std::string varying = points_table({one, other});
     EXPECT_EQ(occurrences(varying, "another 10 x 10 x 1"), 1u) << varying;
     EXPECT_THAT(varying, Not(HasSubstr("image: ")));
+    const auto weights = std::ranges::find(one.context, "weights", [](const auto& entry) { return entry.first; });
+    ASSERT_NE(weights, one.context.end());
+    other = one;
+    other.context[static_cast<size_t>(weights - one.context.begin())].second = "default";
+    EXPECT_EQ(occurrences(points_table({one, other}), "default"), 1u);
     other.status = record::PointStatus::skipped;
-    for (const auto& summaries : {std::vector{one, other}, std::vector{other, one}}) {
-        const std::string text = points_table(summaries);
-        EXPECT_THAT(text, AllOf(HasSubstr("image: " + one.context[0].second), Not(HasSubstr("another 10 x 10 x 1"))))
-            << "what was not begun does not count";
-    }
+    for (const auto& summaries : {std::vector{one, other}, std::vector{other, one}})
+        EXPECT_THAT(points_table(summaries), AllOf(HasSubstr("weights: " + weights->second), Not(HasSubstr("default"))))
+            << "a point that was not begun does not know them";
 }
 
 TEST(PointsTable, SharesRemarksAndLeavesEmptyColumnsOut) {

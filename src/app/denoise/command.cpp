@@ -9,6 +9,7 @@
 #include "app/session.hpp"
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
+#include "base/text.hpp"
 #include "base/user_cache.hpp"
 #include "comm/shared/shared_counter.hpp"
 #include "plan/image_sharing.hpp"
@@ -174,21 +175,24 @@ void require_same_inputs(const comm::Communicator& world, const config::PointSet
 /// What settings do not hold.
 std::vector<std::string> option_lines(const DenoiseArguments& arguments) {
     const auto line = [](const char* option, bool given) { return fmt::format("{} = {}", option, given); };
-    return {"--sigma " + arguments.sigma,
-            "--bands " + arguments.bands,
-            "--pages " + arguments.pages,
-            fmt::format("--format = {}", name_of(arguments.format)),
-            line("--network given", arguments.names_network),
-            "--clean " + arguments.clean,
-            fmt::format("--compress {}", arguments.compression ? name_of(*arguments.compression) : "auto"),
-            fmt::format("IN... OUT {}", fmt::join(arguments.paths, " ")),
-            line("--no-cache", arguments.no_cache),
-            line("--no-clobber", arguments.no_clobber),
-            line("--dry-run", arguments.dry_run),
-            line("--recursive", arguments.recursive),
-            line("--share-devices", arguments.share_devices),
-            line("--trust-model", arguments.trusts_model),
-            line("--verify of all images", !arguments.verify.is_bounded)};
+    std::vector<std::string> lines{
+        "--sigma " + arguments.sigma,
+        "--bands " + arguments.bands,
+        "--pages " + arguments.pages,
+        fmt::format("--format = {}", name_of(arguments.format)),
+        line("--network given", arguments.names_network),
+        "--clean " + arguments.clean,
+        fmt::format("--compress {}", arguments.compression ? name_of(*arguments.compression) : "auto"),
+        line("--no-cache", arguments.no_cache),
+        line("--no-clobber", arguments.no_clobber),
+        line("--dry-run", arguments.dry_run),
+        line("--recursive", arguments.recursive),
+        line("--share-devices", arguments.share_devices),
+        line("--trust-model", arguments.trusts_model),
+        line("--verify of all images", !arguments.verify.is_bounded),
+        fmt::format("{} of IN... OUT", counted(arguments.paths.size(), "path"))};
+    for (const std::string& path : arguments.paths) lines.push_back("the path " + path);
+    return lines;
 }
 
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {

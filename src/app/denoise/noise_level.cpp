@@ -147,7 +147,7 @@ image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::Ima
 std::string noise_note(const config::ImageSettings& image, const image::NoiseEstimate& noise) {
     const char* const grey = noise.is_grey
                                  ? "the noise is alike in red, green and blue, which a network for colours does not "
-                                   "expect: sigma is up to half as much again (--sigma sets it)"
+                                   "expect: sigma is up to half as much again (--sigma states another level)"
                                  : "";
     if (noise.sigma <= noise.finest) return grey;
     const auto range = fixed_range(image);

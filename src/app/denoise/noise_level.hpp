@@ -48,6 +48,7 @@ struct RangeFit {
     [[nodiscard]] std::string note() const;
 };
 
+/// Of a range that the user gave only `tiny` is found, of one that is searched nothing.
 [[nodiscard]] RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source);
 
 /// Returns the noise in the same part of a file. Throws UsageError with the file's name when it cannot be estimated,

@@ -202,7 +202,7 @@ plan::Plan plan_together(const config::Config& config, const comm::Communicator&
 }
 
 /// What settings do not hold. Ranks that were told otherwise than the root would be passed over without a word.
-std::vector<std::string> option_lines(const StudyRun& study) {
+std::vector<std::string> study_options(const StudyRun& study) {
     const RecordOptions& record = study.record;
     return {"--out " + (study.out.empty() ? "by default" : study.out),
             fmt::format("--max-time = {}", study.max_time_s),
@@ -221,7 +221,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
     config::Config config;
     run::together(world, [&] { config = study.load(); });
-    run::require_same_settings(world, config.study, config.points, option_lines(study));
+    run::require_same_settings(world, config.study, config.points, study_options(study));
     settle_networks(points_of(config), study.trusts_model, world);
     session.watch(config.study.watchdog_s);
     const plan::Topology topology = run::gather_topology(world, common_device(config), config.study.device_sharing);

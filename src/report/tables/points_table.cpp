@@ -107,17 +107,19 @@ std::string context_text(const measure::Summary& summary, size_t i) {
 
 bool is_begun(const measure::Summary& summary) { return !record::is_cut_short(summary.status); }
 
-/// What the context of the others is compared with: a point that was cut short does not know its weights, for example.
+/// What the context of the others is compared with.
 const measure::Summary& first_begun(const Summaries& summaries) {
     const auto first = std::ranges::find_if(summaries, is_begun);
     return first == summaries.end() ? summaries.front() : *first;
 }
 
-/// True when the `i`-th entry of the context is the same for all points that were begun, or for all where none was.
+/// True when the `i`-th entry of the context is the same for all points. Of weights those of points count that were
+/// begun, if there are any: others name what they were told, as "default".
 bool is_shared(const Summaries& summaries, size_t i) {
     const measure::Summary& first = first_begun(summaries);
+    const bool counts_begun = is_begun(first) && first.context[i].first == "weights";
     return std::ranges::all_of(summaries, [&](const measure::Summary& summary) {
-        return context_text(summary, i) == context_text(first, i) || (is_begun(first) && !is_begun(summary));
+        return context_text(summary, i) == context_text(first, i) || (counts_begun && !is_begun(summary));
     });
 }
 
