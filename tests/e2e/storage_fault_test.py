@@ -262,7 +262,7 @@ class ShortMemory(faulty.FaultyTest):
 
     def test_a_sixteenth_of_the_free_memory_is_left_to_others(self):
         study = self.write('plain.yaml', self.study.read_text() + 'save_images: false\n')
-        for available_kib, code in ((53, 0), (50, 5)):  # an image has 48 KiB, the input and the output one after the other
+        for available_kib, code in ((103, 0), (100, 5)):  # input and output have 48 KiB each
             memory = self.write('meminfo', f'MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n')
             words = self.rank(study=study, wrapper=['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_MEMORY={memory}'])
             program.ended(subprocess.run(words, capture_output=True, text=True, timeout=faulty.HANGS_S), code)
