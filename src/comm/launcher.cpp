@@ -61,7 +61,7 @@ std::optional<int> find_first(const std::array<const char*, N>& variables, int l
     return std::nullopt;
 }
 
-/// Of this process in its launch or job step; 0 without one.
+/// The number of this process in its launch or job step; 0 without one.
 int process_number() {
     const auto rank = launcher_rank();
     return (rank ? rank : find_number("SLURM_PROCID", 0)).value_or(0);

@@ -1,5 +1,4 @@
-// Trials of a launch: the speed of its links, what others do on its nodes, and figures gathered through NCCL and
-// through MPI.
+// Trials of a launch: the speed of its links, and figures gathered through NCCL and through MPI.
 #include "comm/metric_reduction.hpp"
 #include "comm/ping_pong.hpp"
 #include "doctor/launch_facts.hpp"

@@ -66,7 +66,7 @@ bool is_clipped(const Plane& plane, int64_t top, int64_t left) {
     return 20 * clipped > kFlatRegion * kFlatRegion;
 }
 
-/// Of one channel.
+/// The noise in flat regions of one channel.
 std::optional<NoiseLevels> levels_in_flat_regions(Plane plane) {
     // White noise of level 1: a fifth of the regions has less than this, with 256, 64 and 16 details a region.
     constexpr NoiseLevels kOfWhiteNoise{0.9405, 0.8826, 0.7912};

@@ -81,7 +81,7 @@ class RowPoints : public OnRanks {
         return made;
     }
 
-    /// Of the rank that took most.
+    /// The largest peak of a rank.
     static double peak_mib(const record::PointTrace& trace) {
         int64_t most = 0;
         for (const record::RankTrace& rank : trace.ranks) most = std::max(most, rank.memory.allocated_peak);

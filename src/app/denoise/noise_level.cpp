@@ -154,8 +154,7 @@ std::string noise_note(const config::ImageSettings& image, const image::NoiseEst
     std::string notes = grey;
     add_item(notes,
              fmt::format("the noise seems to be smooth from pixel to pixel, as that of a camera or an enlarged image: "
-                         "sigma is that at "
-                         "half the resolution ({:.4g} in the finest detail; --sigma if that is right)",
+                         "sigma is that at half the resolution ({:.4g} in the finest detail; --sigma if that is right)",
                          noise.finest * (range ? range->width() : 1)),
              "; note: ");
     return notes;

@@ -48,7 +48,7 @@ struct RangeFit {
     [[nodiscard]] std::string note() const;
 };
 
-/// Of a range that the user gave only `tiny` is found, of one that is searched nothing.
+/// For a range that the user gave the kind is `good` or `tiny`, and for one that is found automatically `good`.
 [[nodiscard]] RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source);
 
 /// Returns the noise in the same part of a file. Throws UsageError with the file's name when it cannot be estimated,

@@ -1,7 +1,7 @@
 // Shows the progress of a study on stderr. A terminal gets a bar that overwrites itself and moves from pass to pass
-// within a point: nothing is drawn while one is timed. Elsewhere a line follows each tenth of the points, and each
-// half minute, with the elapsed time and an estimate of the rest. In both, a line names each
-// of the first points that were not measured.
+// within a point: nothing is drawn while one is timed. Elsewhere a line follows each tenth of the points, and each half
+// minute, with the elapsed time and an estimate of the rest. In both, a line names each of the first points that were
+// not measured.
 #pragma once
 
 #include "app/terminal.hpp"
