@@ -34,8 +34,12 @@ TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 36), "MALLO
 class Peer:
     """One row: a name, the peer of peer_process.py or options of `patchbench denoise`, variables."""
 
-    def __init__(self, name, process=None, ours=(), variables=None):
+    def __init__(self, name, process=None, ours=None, variables=None):
         self.name, self.process, self.ours, self.variables = name, process, ours, variables or {}
+
+
+# Tiles as the frameworks take them, each with the context that the network needs.
+TILES = ("--halo", "exact", "--patch", "256", "--batch", "1")
 
 
 ROWS = [
@@ -46,9 +50,10 @@ ROWS = [
     Peer("deepinv.distributed: 256, overlap 64", "deepinv", variables=TUNED),
     Peer("ONNX Runtime, whole", "onnxruntime"),
     Peer("OpenVINO, whole", "openvino"),
-    Peer("patchbench, torch", ours=("--engine", "torch", "--verify", "0")),
-    Peer("patchbench, native", ours=("--engine", "native", "--verify", "0")),
-    Peer("patchbench, native, verified (default)", ours=("--engine", "native")),
+    Peer("patchbench, tiles of 256, torch", ours=("--engine", "torch", *TILES, "--verify", "none")),
+    Peer("patchbench, tiles of 256, native", ours=("--engine", "native", *TILES, "--verify", "none")),
+    Peer("patchbench, no options but --verify none", ours=("--verify", "none")),
+    Peer("patchbench, no options", ours=()),
 ]
 
 
@@ -113,16 +118,16 @@ class Race:
         run(arguments.patchbench, "networks", "--export", self.model, "--network", "dncnn")
         run(python, PROCESS, "--crop", arguments.image, "--edge", arguments.edge, "--sigma", SIGMA, "--out", self.image)
         self.runnable = run(python, PROCESS, "--list").split()
-        self.processed = self.planned_share(run)
+        self.processed = {halo: self.planned_share(run, halo) for halo in ("exact", "carried")}
 
-    def planned_share(self, run):
-        """Processed by useful pixels of patchbench's tiles, as `plan` prints them."""
+    def planned_share(self, run, halo):
+        """Processed by useful pixels of patchbench with this halo, as `plan` prints them."""
         study = self.folder / "study.yaml"
         edge = f"{{height: {self.arguments.edge}, width: {self.arguments.edge}}}"
-        study.write_text(f"image: {edge}\nnetwork: dncnn\ndevice: cpu\nhalo: exact\nbatch: 1\n")
+        study.write_text(f"image: {edge}\nnetwork: dncnn\nengine: native\ndevice: cpu\nhalo: {halo}\nbatch: 1\n")
         lines = run(self.arguments.patchbench, "plan", study).splitlines()
         heading = next(line for line in lines if "processed/" in line)
-        row = next(line for line in lines if "dncnn-p" in line)
+        row = next(line for line in lines if "dncnn-native-" in line)
         return float(row[:heading.index("processed/") + len("processed/")].split()[-1])
 
     def process(self, name, variables, out):
@@ -132,15 +137,15 @@ class Race:
 
     def ours(self, options, out):
         command = [self.arguments.patchbench, "denoise", self.image, out, "--network", "dncnn", "--sigma", SIGMA]
-        command += ["--halo", "exact", "--batch", 1, "--device", "cpu", "--threads", self.arguments.threads, *options]
+        command += ["--device", "cpu", "--threads", self.arguments.threads, *options]
         text, counted = run_counted(command, self.variables)
         seconds = re.search(r"network ([0-9.]+) s", text)
         call = {"denoise_s": float(seconds[1]) if seconds else None, "denoise_cpu_s": None}
-        return counted | call | {"processed": self.processed}
+        return counted | call | {"processed": self.processed["exact" if "exact" in options else "carried"]}
 
     def run(self, row, out):
         out.unlink(missing_ok=True)
-        return self.ours(row.ours, out) if row.ours else self.process(row.process, row.variables, out)
+        return self.process(row.process, row.variables, out) if row.process else self.ours(row.ours, out)
 
     def difference(self, out, truth):
         """Largest, of a sample."""
@@ -153,7 +158,7 @@ def race(arguments, python, folder):
     held = Race(arguments, python, folder)
     truth = folder / "truth.npy"
     held.process("double", TUNED, truth)
-    rows = [row for row in ROWS if row.ours or row.process in held.runnable]
+    rows = [row for row in ROWS if not row.process or row.process in held.runnable]
     for row in ROWS:
         if row not in rows:
             print(f"left out: {row.name}: not in {python}", flush=True)

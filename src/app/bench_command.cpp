@@ -181,7 +181,7 @@ fs::path make_temporary_folder() {
 
 ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
     const config::Config config = bench_config(arguments.given);  // wrong options are refused before MPI starts
-    if (comm::is_first_process()) print_folded(text_stream(arguments.record), chosen_text(arguments.given, config));
+    if (comm::is_first_process()) print_folded(text_stream(arguments.record.json), chosen_text(arguments.given, config));
     return run_study({.load = [&] { return bench_config(arguments.given); },
                       .out = arguments.out,
                       .default_folder = [](const config::Config& /*config*/) { return make_temporary_folder(); },

@@ -17,6 +17,9 @@ void prepare_standard_streams();
 /// Flushes standard output. Returns false, with a message on stderr, when some of it was lost.
 [[nodiscard]] bool flush_standard_output();
 
+/// Where text for people goes; with --json standard output is for objects.
+[[nodiscard]] inline std::FILE* text_stream(bool json) { return json ? stderr : stdout; }
+
 /// Columns of the terminal that shows `stream`, also below mpirun. The largest number when there is none, or it does
 /// not say.
 [[nodiscard]] size_t terminal_width(std::FILE* stream);

@@ -85,6 +85,9 @@ void add_file_options(CLI::App& command, DenoiseArguments& a) {
     command.add_flag("--dry-run", a.dry_run,
                      "reads the images and says for each one what would be done, with predicted memory and arithmetic; "
                      "denoises nothing and writes no output");
+    command.add_flag("--json", a.json,
+                     "print an object for each image and one for all on standard output, and the text on standard "
+                     "error (docs/denoise.md)");
 }
 
 /// Whether denoise --config takes this key. It takes what samples mean, and not which image it is: another one is

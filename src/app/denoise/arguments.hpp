@@ -43,6 +43,7 @@ struct DenoiseArguments {
     bool no_cache = false;
     bool recursive = false;
     OutputFormat format = OutputFormat::same;
+    bool json = false;  // objects on standard output, and the text on stderr
 };
 
 void add_denoise_options(CLI::App& command, DenoiseArguments& arguments);

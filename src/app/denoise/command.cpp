@@ -78,7 +78,7 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
                          run::make_shared_blocks(world, topology),
                          plan::ImageOrder(sharing, bytes)};
     const std::string line = plan::sharing_line(launch.sharing, world.size());
-    if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
+    if (world.is_root() && !line.empty()) print_text(text_stream(arguments.json), "{}\n", line);
     if (world.size() == 1 || launch.sharing.apart.empty()) return launch;
     if (!arguments.dry_run) require_shared_folder(world, jobs.front().output);
     if (const auto obstacle = comm::shared_counter_obstacle(world)) throw run::AgreedError(*obstacle, ExitCode::usage);
@@ -137,8 +137,10 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
     if (count == 0) return;
     const Group group = make_group(launch, apart);
     const std::string rank = apart && launch.world.size() > 1 ? comm::name_of_rank(launch.world) : "";
-    const auto report = [&](size_t job, std::string lines, const ImagePasses& passes) {
-        if (!passes.is_written && !passes.is_interrupted && !rank.empty()) lines += fmt::format(" ({})", rank);
+    const auto report = [&](size_t job, std::vector<ImageLine> lines, const ImagePasses& passes) {
+        const bool names_rank = !passes.is_written && !passes.is_interrupted && !rank.empty();
+        for (ImageLine& line : lines)
+            if (names_rank && line.status != record::PointStatus::ok) line.reason += fmt::format(" ({})", rank);
         if (group.ranks.is_root()) results.push_back({job, std::move(lines), passes});
     };
     Denoise denoise(launch.arguments, group, progress, report);
@@ -186,6 +188,7 @@ std::vector<std::string> option_lines(const DenoiseArguments& arguments) {
         line("--no-cache", arguments.no_cache),
         line("--no-clobber", arguments.no_clobber),
         line("--dry-run", arguments.dry_run),
+        line("--json", arguments.json),
         line("--recursive", arguments.recursive),
         line("--share-devices", arguments.share_devices),
         line("--trust-model", arguments.trusts_model),
@@ -210,8 +213,9 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     if (!arguments.dry_run) make_folders(world, found);
     const size_t num_named = found.jobs.size();
     const std::string kept = arguments.no_clobber ? remove_done(found.jobs) : "";
-    if (world.is_root()) print_folded(stdout, kept);
-    if (found.jobs.empty()) return ExitCode::ok;
+    if (world.is_root()) print_folded(text_stream(arguments.json), kept);
+    const ImageCounts counts{found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over};
+    if (found.jobs.empty()) return conclude_none(world, counts, arguments.json);
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     settle_networks({&arguments.settings}, arguments.trusts_model, world, arguments.no_cache ? "" : cache_folder());
     if (const auto& card = arguments.settings.network.card; card && !arguments.names_patch)
@@ -226,9 +230,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     DenoiseProgress progress(world.is_root());
     ImageResults results;
     for (const bool apart : {false, true}) denoise_images(launch, apart, progress, results);
-    const ImageCounts counts{found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over};
-    return arguments.dry_run ? conclude_dry_run(world, results, counts, progress)
-                             : conclude(world, results, counts, progress);
+    return (arguments.dry_run ? conclude_dry_run : conclude)(world, results, counts, progress, arguments.json);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "app/denoise/dry_run.hpp"
 
 #include "app/denoise/images.hpp"
-#include "base/text.hpp"
 #include "image/stack_file.hpp"
 #include "plan/prediction.hpp"
 #include "run/agreement.hpp"
@@ -12,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace pb::app {
 
@@ -82,7 +82,7 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
         if (num_pages > 1) image::check_can_hold_pages(image.job.output);
     });
     ImagePasses passes;
-    std::string lines;
+    std::vector<ImageLine> lines;
     for (const std::string& bands : groups.empty() ? std::vector<std::string>{""} : groups) {
         std::string range = settings_.image.range;
         if (num_pages > 1) {
@@ -95,12 +95,11 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
         needs.add(pass.point, num_pages);
         LineNotes notes = notes_on(pass.point, pass.range);
         notes.texts.push_back(needs.memory_note(pass.point));
-        std::string line = planned_line(image.job, pass.point, needs, notes);
-        if (num_pages > 1) line += fmt::format("; of {} pages, each as the first one", num_pages);
-        add_item(lines, line, "\n");
+        lines.push_back(planned_line(image.job, pass.point, needs, notes));
+        lines.back().pages = num_pages;
         passes.planned += needs;
     }
-    report_(image.index, lines, passes);
+    report_(image.index, std::move(lines), passes);
 }
 
 }  // namespace pb::app

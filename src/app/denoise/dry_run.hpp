@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
+#include "record/fields.hpp"
 
 #include <cstdint>
 #include <string>
@@ -26,5 +27,14 @@ struct PlannedNeeds {
     /// "predicted: at least 1.111 TFLOP, peak at least 642 MiB a rank", or that it is not known.
     [[nodiscard]] std::string text() const;
 };
+
+template <class V, record::Like<PlannedNeeds> R>
+void fields(V& v, R& needs) {
+    v("passes", needs.passes);
+    v("unknown_passes", needs.unknown);
+    v("bounded_passes", needs.bounded);
+    v("tflop", needs.tflop);
+    v("peak_mib", needs.peak_mib);
+}
 
 }  // namespace pb::app

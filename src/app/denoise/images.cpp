@@ -112,11 +112,11 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
     trace.reason = reason;
     ImagePasses passes;
     const measure::Summary summary = passes.add(trace);
-    report_(image.index, line(image.job, trace, summary, {}), passes);
+    report_(image.index, {line(image.job, trace, summary, {})}, passes);
 }
 
-std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
-                          const RangeFit& fit) {
+ImageLine Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
+                        const RangeFit& fit) {
     if (trace.output_file.empty()) return denoise_line(job, trace, summary, {});  // it has no notes
     return denoise_line(job, trace, summary, notes_on(trace.point, fit));
 }
@@ -149,7 +149,7 @@ void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
         if (!outcome.user_error.empty()) return fail(image, record::PointStatus::failed, outcome.user_error);
         ImagePasses passes;
         const measure::Summary summary = passes.add(outcome.trace, outcome.images_in_pass);
-        report_(image.index, line(image.job, outcome.trace, summary, fit), passes);
+        report_(image.index, {line(image.job, outcome.trace, summary, fit)}, passes);
     };
     runner_.add({.point = std::move(pass.point),
                  .files = {.image = image.job.output, .compression = compression_},
@@ -161,7 +161,7 @@ void Denoise::run_image(const Image& image, const run::OpenFiles& files) {
 void Denoise::run_bands(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups) {
     std::optional<BandOutput> all;
     ImagePasses passes;
-    std::string lines;
+    std::vector<ImageLine> lines;
     bool complete = true;
     runner_.finish_images();
     for (const std::string& bands : groups) {
@@ -175,14 +175,14 @@ void Denoise::run_bands(const Image& image, const run::OpenFiles& files, const s
         const record::PointTrace trace = runner_.run(pass.point, output, pass.source.get());
         complete = complete && !trace.output_file.empty();
         const measure::Summary summary = passes.add(trace);
-        add_item(lines, line(image.job, trace, summary, pass.range), "\n");
+        lines.push_back(line(image.job, trace, summary, pass.range));
     }
     progress_.begin(run::Activity::writing);
     run::together(group_.ranks, [&] {
         files.require_unchanged();
         if (complete && all) all->save(image.job.output, compression_);
     });
-    report_(image.index, lines, passes);
+    report_(image.index, std::move(lines), passes);
 }
 
 /// Plans a pass. Collective.

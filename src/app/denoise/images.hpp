@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/denoise/arguments.hpp"
+#include "app/denoise/image_line.hpp"
 #include "app/denoise/image_passes.hpp"
 #include "app/denoise/noise_level.hpp"
 #include "app/denoise/progress.hpp"
@@ -23,7 +24,7 @@ namespace pb::app {
 
 /// Receives the result of an image on all ranks of the group; the lines are complete on the root: one, or one for each
 /// group of bands.
-using ImageReport = std::function<void(size_t job, std::string lines, const ImagePasses& passes)>;
+using ImageReport = std::function<void(size_t job, std::vector<ImageLine> lines, const ImagePasses& passes)>;
 
 /// Ranks that work together on one image: all ranks, or a single rank.
 struct Group {
@@ -94,8 +95,8 @@ class Denoise {
                                                                 config::ImageSettings& image);
     [[nodiscard]] image::NoiseEstimate find_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                                   const RangeFit& fit) const;
-    [[nodiscard]] std::string line(const DenoiseJob& job, const record::PointTrace& trace,
-                                   const measure::Summary& summary, const RangeFit& fit);
+    [[nodiscard]] ImageLine line(const DenoiseJob& job, const record::PointTrace& trace,
+                                 const measure::Summary& summary, const RangeFit& fit);
     [[nodiscard]] LineNotes notes_on(const plan::Point& point, const RangeFit& fit);
     [[nodiscard]] std::string sigma_note(const plan::Point& point);
     [[nodiscard]] bool finds_sigma() const { return !sigma_ && settings_.image.noise_sigma == 0; }

@@ -3,12 +3,14 @@
 #include "app/terminal.hpp"
 #include "base/text.hpp"
 #include "measure/verdict.hpp"
+#include "report/results/json_values.hpp"
 #include "report/tables/tables.hpp"
 #include "run/from_root.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <string_view>
 
@@ -32,11 +34,7 @@ void fields(V& v, R& result) {
     v("verification", passes.worst.verification);
     v("repetitions", passes.worst.repetitions);
     v("reasons", passes.worst.reasons);
-    v("planned_passes", passes.planned.passes);
-    v("unknown_passes", passes.planned.unknown);
-    v("bounded_passes", passes.planned.bounded);
-    v("planned_tflop", passes.planned.tflop);
-    v("planned_peak_mib", passes.planned.peak_mib);
+    v("planned", passes.planned);
 }
 
 namespace {
@@ -67,7 +65,10 @@ void fail_other_networks(ImageResults& all) {
             "the network had other weights than for the first image (sha256 of its tensors {:.12}, not {:.12}): "
             "all ranks must load or draw the same ones",
             passes.network_sha256, expected);
-        lines += "; wrong, remove it: " + reason;
+        for (ImageLine& line : lines) {
+            line.status = record::PointStatus::failed;
+            line.reason = reason;
+        }
         passes.is_written = false;
         passes.worst.validity = measure::Validity::failed;
         passes.worst.verification = record::Verification::Outcome::failed;
@@ -123,65 +124,89 @@ std::string counts_line(const ImageResults& all, const ImageCounts& counts, bool
     return line;
 }
 
+/// What all images come to, as in the text; `result` is the word of the line RESULT, or "DRY RUN".
+void print_object(std::string_view result, const std::vector<std::string>& reasons, const ImageResults& all,
+                  const ImageCounts& counts, ExitCode code) {
+    for (const ImageResult& each : all)
+        for (const ImageLine& line : each.lines) fmt::print("{}\n", line.json(each.passes.worst.verification));
+    const auto written = std::ranges::count_if(all, is_written);
+    const auto interrupted = std::ranges::count_if(all, is_interrupted);
+    fmt::print("{}\n", report::line_of({{"type", "result"},
+                                        {"result", result},
+                                        {"reasons", reasons},
+                                        {"denoised", written},
+                                        {"failed", std::ssize(all) - written - interrupted},
+                                        {"interrupted", interrupted},
+                                        {"not_begun", counts.to_do - all.size()},
+                                        {"there_already", counts.kept},
+                                        {"passed_over", counts.passed_over},
+                                        {"exit_code", static_cast<int>(code)}}));
+}
+
 bool is_unfinished(const ImageResults& all, const ImageCounts& counts) {
     return all.size() < counts.to_do || std::ranges::any_of(all, is_interrupted);
 }
 
-/// Where nothing is wrong but images are missing, "RESULT: UNFINISHED  <reasons>"; where they were not to be verified,
-/// "RESULT: UNVERIFIED  <reasons>".
-std::string result_line_of(const measure::ImageVerdict& images, bool unfinished) {
-    constexpr std::string_view kValid = "RESULT: VALID";
-    std::string line = report::verdict_line(images.verdict);
-    const char* const instead = unfinished             ? "RESULT: UNFINISHED"
-                                : images.is_unverified ? "RESULT: UNVERIFIED"
-                                                       : nullptr;
-    if (instead != nullptr && line.starts_with(kValid)) line.replace(0, kValid.size(), instead);
-    return line;
+/// UNFINISHED where nothing is wrong but images are missing, UNVERIFIED where they were not to be verified.
+std::string_view result_of(const measure::ImageVerdict& images, bool unfinished) {
+    if (images.verdict.validity != measure::Validity::valid) return name_of(images.verdict.validity);
+    return unfinished ? "UNFINISHED" : images.is_unverified ? "UNVERIFIED" : name_of(measure::Validity::valid);
 }
 
-void print(const ImageResults& all, const ImageCounts& counts) {
-    for (const ImageResult& each : all) print_text(stdout, "{}\n", each.lines);
-    fmt::print("\n");
-    if (counts.to_do + counts.kept > 1 || counts.passed_over > 0) print_text(stdout, "{}\n", counts_line(all, counts));
-    if (const std::string checks = checks_line(all); !checks.empty()) print_text(stdout, "{}\n", checks);
+void print_lines(std::FILE* out, const ImageResults& all) {
+    for (const ImageResult& each : all)
+        for (const ImageLine& line : each.lines) print_text(out, "{}\n", line.text());
+    fmt::print(out, "\n");
 }
+
+bool has_counts(const ImageCounts& counts) { return counts.to_do + counts.kept > 1 || counts.passed_over > 0; }
 
 }  // namespace
 
 ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
-                          DenoiseProgress& progress) {
-    ImageResults all = gather_results(world, mine, progress);
+                          DenoiseProgress& progress, bool json) {
+    const ImageResults all = gather_results(world, mine, progress);
     ExitCode code = ExitCode::ok;
     if (world.is_root()) {
+        std::FILE* const out = text_stream(json);
         PlannedNeeds needs;
-        for (const ImageResult& each : all) {
-            print_text(stdout, "{}\n", each.lines);
-            needs += each.passes.planned;
-        }
-        fmt::print("\n");
-        if (counts.to_do + counts.kept > 1 || counts.passed_over > 0)
-            print_text(stdout, "{}{}\n", counts_line(all, counts, true),
+        for (const ImageResult& each : all) needs += each.passes.planned;
+        print_lines(out, all);
+        if (has_counts(counts))
+            print_text(out, "{}{}\n", counts_line(all, counts, true),
                        needs.passes == 0 ? "" : "; in all: " + needs.text());
-        fmt::print("dry run: nothing was written\n");
+        fmt::print(out, "dry run: nothing was written\n");
         if (!std::ranges::all_of(all, is_written)) code = ExitCode::failed;
         if (is_unfinished(all, counts)) code = ExitCode::partial;
+        if (json) print_object("DRY RUN", {}, all, counts, code);
     }
     return run::from_root(world, code);
 }
 
 ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
-                  DenoiseProgress& progress) {
+                  DenoiseProgress& progress, bool json) {
     ImageResults all = gather_results(world, mine, progress);
     ExitCode code = ExitCode::ok;
     if (world.is_root()) {
+        std::FILE* const out = text_stream(json);
         fail_other_networks(all);
         const measure::ImageVerdict images = judge(all, counts);
-        print(all, counts);
-        print_text(stdout, "{}\n", progress.closing_line(world.size() > 1));
-        fmt::print("{}\n", result_line_of(images, is_unfinished(all, counts)));
-        code = images.verdict.exit_code;
+        const measure::Verdict& verdict = images.verdict;
+        const std::string_view result = result_of(images, is_unfinished(all, counts));
+        print_lines(out, all);
+        if (has_counts(counts)) print_text(out, "{}\n", counts_line(all, counts));
+        if (const std::string checks = checks_line(all); !checks.empty()) print_text(out, "{}\n", checks);
+        print_text(out, "{}\n", progress.closing_line(world.size() > 1));
+        fmt::print(out, "{}\n", report::result_line(result, verdict.reasons));
+        code = verdict.exit_code;
+        if (json) print_object(result, verdict.reasons, all, counts, code);
     }
     return run::from_root(world, code);
+}
+
+ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& counts, bool json) {
+    if (json && world.is_root()) print_object(name_of(measure::Validity::valid), {}, {}, counts, ExitCode::ok);
+    return ExitCode::ok;
 }
 
 }  // namespace pb::app

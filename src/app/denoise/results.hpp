@@ -2,6 +2,7 @@
 // verdict.
 #pragma once
 
+#include "app/denoise/image_line.hpp"
 #include "app/denoise/image_passes.hpp"
 #include "app/denoise/progress.hpp"
 #include "comm/communicator.hpp"
@@ -11,15 +12,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace pb::app {
 
 struct ImageResult {
-    size_t job = 0;      // index of the image
-    std::string lines;   // what was said about it, without the last line end
-    ImagePasses passes;  // at least one
+    size_t job = 0;                // index of the image
+    std::vector<ImageLine> lines;  // what is said about it
+    ImagePasses passes;            // at least one
 };
 
 /// The images of one rank. Ranks that work on an image together give it to one of them.
@@ -35,13 +35,17 @@ struct ImageCounts {
 /// Fails images whose network had other weights than that of the first one: code may take them from a file of its host
 /// or from the environment of its rank. Then prints the lines of all images, the counts if there are several images,
 /// what was computed again, what the time was spent on, and one verdict. An image without a result was not begun before
-/// a signal came: it counts as skipped. Collective; waits without spinning for ranks that still work.
+/// a signal came: it counts as skipped. With `json`, the text goes to standard error, and an object for each line and
+/// one for all to standard output. Collective; waits without spinning for ranks that still work.
 [[nodiscard]] ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, const ImageCounts& counts,
-                                DenoiseProgress& progress);
+                                DenoiseProgress& progress, bool json);
 
 /// With --dry-run: prints the lines of all images, the counts if there are several, and what all need. Fails where an
 /// image failed. Collective likewise.
 [[nodiscard]] ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& mine,
-                                        const ImageCounts& counts, DenoiseProgress& progress);
+                                        const ImageCounts& counts, DenoiseProgress& progress, bool json);
+
+/// The same where nothing was to be done.
+[[nodiscard]] ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& counts, bool json);
 
 }  // namespace pb::app

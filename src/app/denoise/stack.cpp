@@ -4,6 +4,7 @@
 #include "app/denoise/stack_figures.hpp"
 #include "image/stack_file.hpp"
 #include "run/agreement.hpp"
+#include "run/from_root.hpp"
 
 #include <fmt/format.h>
 
@@ -32,21 +33,21 @@ class Stack {
 
     /// Returns the line about the stack on the root. If a page fails, no file is written and the line is about that
     /// page. An automatic range is found for the whole stack, the noise level for each page.
-    std::string run() {
+    ImageLine run() {
         run::together(ranks_, [&] { open_output(); });
         for (const std::string& bands : groups_) ranges_[bands] = denoise_.find_range(files_, bands);
         const int64_t num_pages = file_->num_pages();
-        for (int64_t page = 0; page < num_pages && failure_.empty(); ++page) {
+        for (int64_t page = 0; page < num_pages && !has_failed(); ++page) {
             run::together(ranks_, [&] { files_.turn_to(page); });
             has_groups_ ? run_bands() : add_page(page);
         }
         naming_page([&] { denoise_.runner_.finish_images(); });
-        if (!failure_.empty()) return failure_;
+        if (has_failed()) return failure_;
         run::together(ranks_, [&] {
             files_.require_unchanged();
             if (output_) output_->commit();
         });
-        if (!ranks_.is_root()) return "";
+        if (!ranks_.is_root()) return {};
         return figures_.line(image_.job, num_pages, denoise_.sigma_note(figures_.first_point()));
     }
 
@@ -76,14 +77,14 @@ class Stack {
     /// order of the pages, when their page is the current one again.
     void add_page(int64_t page) {
         const auto save = [this](const PixelView& denoised) {
-            if (failure_.empty()) add(denoised);
+            if (!has_failed()) add(denoised);
         };
         naming_page([&] {
             Denoise::Pass pass = plan_pass("");
             const auto done = [this, fit = pass.range](const run::ImageOutcome& outcome) {
                 if (!outcome.user_error.empty()) throw run::AgreedError(outcome.user_error, ExitCode::usage);
                 const measure::Summary summary = passes_.add(outcome.trace, outcome.images_in_pass);
-                if (failure_.empty()) take({outcome.trace, summary, fit});
+                if (!has_failed()) take({outcome.trace, summary, fit});
             };
             denoise_.runner_.add({.point = std::move(pass.point),
                                   .files = files_with(save),
@@ -104,7 +105,7 @@ class Stack {
                 const record::PointTrace trace = denoise_.runner_.run(pass.point, files_with(save), pass.source.get());
                 take({trace, passes_.add(trace), pass.range});
             });
-            if (!failure_.empty()) return;
+            if (has_failed()) return;
         }
         run::together(ranks_, [&] {
             if (joined) joined->give([&](const image::ImageToSave& page) { output_.value().add(page); });
@@ -114,8 +115,10 @@ class Stack {
     /// Takes the figures of a pass over the current page, or the line that says why it failed.
     void take(const StackPass& result) {
         failure_ = failure_of(result);
-        if (failure_.empty()) figures_.add(result, file_->page_number());
+        if (!has_failed()) figures_.add(result, file_->page_number());
     }
+
+    [[nodiscard]] bool has_failed() const { return failure_.status != record::PointStatus::ok; }
 
     void add(const PixelView& denoised) {
         image::Image alpha;
@@ -141,12 +144,14 @@ class Stack {
         }
     }
 
-    /// Only the root knows whether there is an output. Returns its line on all ranks; empty: there is one.
-    [[nodiscard]] std::string failure_of(const StackPass& result) const {
-        const bool failed = ranks_.is_root() && result.trace.output_file.empty();
-        return ranks_.broadcast(
-            failed ? denoise_line({page_text() + image_.job.input.string(), image_.job.output}, result.trace, {}, {})
-                   : "");
+    /// Only the root knows whether there is an output. Returns its line on all ranks; that of no failure: there is one.
+    [[nodiscard]] ImageLine failure_of(const StackPass& result) const {
+        ImageLine line;
+        if (ranks_.is_root() && result.trace.output_file.empty()) {
+            line = denoise_line(image_.job, result.trace, {}, {});
+            line.page = file_->page_number();
+        }
+        return run::from_root(ranks_, line);
     }
 
     Denoise& denoise_;
@@ -160,7 +165,7 @@ class Stack {
     std::map<std::string, std::string> ranges_;  // by bands
     std::optional<image::StackFile> output_;     // on the root
     StackFigures figures_;
-    std::string failure_;  // the line about a page that failed, on all ranks
+    ImageLine failure_;  // about a page that failed, on all ranks
 };
 
 void Denoise::run_stack(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups) {
@@ -168,8 +173,8 @@ void Denoise::run_stack(const Image& image, const run::OpenFiles& files, const s
     keep_engines();
     Stack stack(*this, image, files, groups);
     try {
-        std::string said = stack.run();
-        report_(image.index, std::move(said), stack.passes());
+        ImageLine said = stack.run();
+        report_(image.index, {std::move(said)}, stack.passes());
     } catch (const run::PointFailed& failure) {  // outside a pass, as when the disk is full at the end
         runner_.drop_images();
         throw run::AgreedError(failure.what(), failure.code());

@@ -173,7 +173,7 @@ std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Pla
     options.folder = output.folder;
     require_no_input_is_replaced(plan, output_names(output), inputs);
     say_unequal_variables(environment);
-    std::FILE* out = text_stream(options);
+    std::FILE* out = text_stream(options.json);
     const size_t most = options.verbose ? plan.points.size() : kMostPlanned;
     auto record = std::make_unique<StudyRecord>(std::move(options), plan, environment);
     print_text(out, "{}\n", report::plan_table(plan, std::nullopt, {terminal_width(out), most}));

@@ -140,8 +140,6 @@ void copy_to_standard_output(const fs::path& file) {
 
 }  // namespace
 
-std::FILE* text_stream(const RecordOptions& options) { return options.json ? stderr : stdout; }
-
 plan::Plan rest_of(const plan::Plan& plan, const std::vector<size_t>& points) {
     plan::Plan rest{plan.study, {}};
     for (const size_t point : points) rest.points.push_back(plan.points.at(point));
@@ -215,7 +213,7 @@ void StudyRecord::add(const record::PointTrace& trace) {
 
 void StudyRecord::print(const report::ResultsFile& results, const measure::StudySummary& study,
                         const measure::Verdict& verdict, bool files_written) const {
-    std::FILE* out = text_stream(options_);
+    std::FILE* out = text_stream(options_.json);
     const auto summaries = results.summaries();
     const bool is_detailed = options_.verbose || summaries.size() <= kMostDetailed || !files_written;
     report::TextSize size{.width = terminal_width(out)};

@@ -40,9 +40,6 @@ struct RecordOptions {
     bool json = false;     // standard output gets the lines of results.jsonl, standard error the text
 };
 
-/// The stream that gets the text for people.
-[[nodiscard]] std::FILE* text_stream(const RecordOptions& options);
-
 class StudyRecord {
   public:
     /// Makes the folder. With `resume`, keeps the points that an earlier session finished, in a file that is replaced

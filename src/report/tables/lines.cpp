@@ -53,14 +53,18 @@ std::string first_lines(const std::vector<std::string>& texts, const TextSize& s
                : lines + fmt::format("  and {} more; --verbose prints all\n", texts.size() - size.most);
 }
 
-std::string verdict_line(const measure::Verdict& verdict) {
+std::string result_line(std::string_view result, const std::vector<std::string>& reasons) {
     constexpr size_t kMost = 3, kRoom = 600;  // one reason is told in full, several keep the line readable
-    std::string reasons;
-    const size_t shown = std::min(kMost, verdict.reasons.size());
+    std::string text = fmt::format("RESULT: {}", result);
+    const size_t shown = std::min(kMost, reasons.size());
     for (size_t i = 0; i < shown; ++i)
-        reasons += (i == 0 ? "  " : "; ") + cut_to(without_controls(verdict.reasons[i], ' '), kRoom / shown);
-    if (verdict.reasons.size() > kMost) reasons += fmt::format("; and {} more", verdict.reasons.size() - kMost);
-    return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
+        text += (i == 0 ? "  " : "; ") + cut_to(without_controls(reasons[i], ' '), kRoom / shown);
+    if (reasons.size() > kMost) text += fmt::format("; and {} more", reasons.size() - kMost);
+    return text;
+}
+
+std::string verdict_line(const measure::Verdict& verdict) {
+    return result_line(name_of(verdict.validity), verdict.reasons);
 }
 
 std::string glossary() {

@@ -74,7 +74,9 @@ inline constexpr const char* kStar = "\u2605";
 /// Writes lines "FOM <label>.<metric> <value> <unit>" for the measured headline metrics of every point.
 [[nodiscard]] std::string fom_lines(const std::vector<measure::Summary>& summaries);
 
-/// Writes one line: "RESULT: VALID|INVALID|FAILED  <reasons>".
+/// Writes one line: "RESULT: <result>  <reasons>".
+[[nodiscard]] std::string result_line(std::string_view result, const std::vector<std::string>& reasons);
+/// The same of a study: VALID, INVALID or FAILED.
 [[nodiscard]] std::string verdict_line(const measure::Verdict& verdict);
 
 /// Returns the labels of the points, in order. Points with equal labels get their index as a suffix ("dncnn-p256#3").
