@@ -1,4 +1,6 @@
 """patchbench denoise --dry-run: what it says is what a run does, and nothing is written."""
+import json
+import math
 import os
 import re
 
@@ -67,6 +69,17 @@ class DryRun(program.ProgramTest):
         *each, total = [float(tflop) for tflop in re.findall(r'predicted: ([\d.e-]+) TFLOP', text)]
         self.assertEqual(len(each), 4)
         self.assertAlmostEqual(total, sum(each), delta=1e-3 * total)
+
+    def test_objects_say_what_the_lines_say(self):
+        (self.images / 'cut.png').write_bytes(png(40, 36)[:60])
+        result = run('denoise', self.images, self.folder / 'out', *FAST, '--json', '--dry-run', code=1)
+        *images, total = map(json.loads, result.stdout.splitlines())
+        figures = re.findall(r'predicted: (\S+) TFLOP, peak (\d+) MiB', result.stderr)
+        self.assertEqual([(f"{image['planned']['tflop']:.4g}", str(math.ceil(image['planned']['peak_mib'])))
+                          for image in images if image['planned']], figures[:-1])
+        self.assertEqual([image['pipeline_s'] for image in images], [None] * len(images))
+        self.assertEqual((total['result'], total['to_denoise'], total['failed'], total['exit_code']),
+                         ('DRY RUN', len(images) - 1, 1, 1))
 
     def test_what_is_found_by_trying_is_at_least_that_of_the_smallest(self):
         """Halos and batches are not known; but of an image of one patch it is none."""

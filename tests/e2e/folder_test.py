@@ -1,4 +1,5 @@
 """patchbench denoise on folders of images: shared out over ranks, with folders in them, failures and signals."""
+import json
 import os
 import re
 import signal
@@ -67,6 +68,41 @@ class Folders(program.ProgramTest):
             self.assertRegex(said, r'10 images: 9 denoised, 1 failed; windows of up to \d images in one batch \(\d images\)')
             self.assertRegex(said, rf'verified: {max(ranks, 1)} of 9 images or pages')
         self.assertIn('up to 4 images in one batch (8 images)', self.denoise('out', *weights, '--verify', '1', code=1))
+
+    def test_objects_say_what_the_lines_say(self):
+        self.make(a_png=png(40, 36, value=noise), cut_png=png(40, 36, value=noise)[:700], notes_txt=b'',
+                  seven_npy=npy(bytes(range(256)) * 63, (48, 48, 7), '|u1'))
+        options = (*FAST, '--add-noise', '0.1', '--range', '0:200', '--json')
+        for ranks in (0, 2):
+            result = run('denoise', self.folder / 'in', self.folder / 'out', *options, ranks=ranks, code=1)
+            *images, total = map(json.loads, result.stdout.splitlines())
+            self.assertEqual([Path(image['input']).name for image in images], ['a.png', 'cut.png', *['seven.npy'] * 3])
+            self.assertEqual([image['bands'] for image in images], [None, None, '1-3', '4-6', '5-7'])
+            said = result.stderr
+            for image in images:
+                if image['status'] != 'ok':
+                    self.assertIn(f"{image['input']}: failed: {image['reason']}\n", said)
+                    self.assertEqual((image['height'], image['pipeline_s'], image['dtype']), (None, None, None))
+                    self.assertEqual('(rank ' in image['reason'], ranks > 1)
+                    continue
+                bands = f", bands {image['bands']}" if image['bands'] else ''
+                line = re.search(re.escape(f"{image['input']}{bands} -> {image['output']}: {image['height']}x{image['width']} px")
+                                 + r'.*, (\d) channels, drunet, engine (\w+), range 0:200, sigma 0.1 in its units \(0.0005 of it\), halo 8, batch (\d+), (\d) rank.*: '
+                                 r'([\d.]+) s, (\S+) Mpx/s, PSNR ([\d.]+) -> ([\d.]+) dB(.*)', said)
+                self.assertIsNotNone(line, (image, said))
+                self.assertEqual(list(map(int, line.group(1, 3, 4))), [image['channels'], image['batch'], image['ranks']])
+                self.assertEqual((line[2], 'drunet', 'fp32', '8'), (image['engine'], image['network'], image['dtype'], image['halo']))
+                self.assertEqual((image['range_low'], image['range_high'], image['sigma']), (0, 200, 0.0005))
+                self.assertEqual(line[5], f"{image['pipeline_s']:.2f}")
+                self.assertAlmostEqual(float(line[6]), image['useful_mpx_per_s'], delta=1e-2 * image['useful_mpx_per_s'])
+                self.assertEqual(line.group(7, 8), tuple(f'{image[key]:.2f}' for key in ('psnr_noisy_db', 'psnr_denoised_db')))
+                self.assertEqual(line[9], ''.join(f'; note: {note}' for note in image['notes']))
+            self.assertEqual({image['verification'] for image in images}, {'passed', 'off'})
+            self.assertEqual(total, {'type': 'result', 'result': 'FAILED', 'reasons': ['1 of 3 images: failed (see above)'],
+                                     'denoised': 2, 'failed': 1, 'interrupted': 0, 'not_begun': 0, 'there_already': 0,
+                                     'passed_over': 1, 'exit_code': 1})
+        done = run('denoise', self.folder / 'in/a.png', self.folder / 'out', *options, '--no-clobber', code=0)
+        self.assertEqual(json.loads(done.stdout)['there_already'], 1)
 
     def test_all_ranks_work_on_the_large_one(self):
         weights = self.write('drunet.safetensors', small_drunet())

@@ -1,4 +1,5 @@
 """TIFF stacks that tifffile writes, through denoise and read back by tifffile: pixels, axes and metadata."""
+import json
 import re
 
 from readers import denoise  # first: it makes the packages below known
@@ -104,6 +105,11 @@ class Stacks(program.ProgramTest):
         noise = ('--add-noise', '0.1')
         db = [float(number) for number in re.search(r'PSNR (\S+) -> (\S+)', denoise(self.file, self.out, *GRAY, *noise, ranks=1)).groups()]
         self.assertTrue(all(10 < number < 60 for number in db), db)
+        said = program.run('denoise', self.file, self.out, '--json', *GRAY, *noise, code=0).stdout
+        stack, total = map(json.loads, said.splitlines())
+        self.assertEqual((stack['pages'], stack['page'], stack['input']), (4, None, str(self.file)))
+        numpy.testing.assert_allclose([stack['psnr_noisy_db'], stack['psnr_denoised_db']], db, atol=0.006)
+        self.assertEqual(total['denoised'], 1)
 
     def test_a_stack_of_tifffile_with_one_directory(self):
         planes = scene(5, 70, 60)

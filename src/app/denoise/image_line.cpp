@@ -41,7 +41,8 @@ std::string head_of(const ImageLine& line) {
                        input_text(line), without_controls(line.output), line.height, line.width,
                        counted(line.channels, "channel"), line.network, line.engine,
                        line.dtype == Precision::fp32 ? "" : fmt::format(" in {}", name_of(line.dtype)),
-                       samples_text(line), line.halo, line.batch, counted(line.ranks, "rank"));
+                       samples_text(line), line.halo, line.batch ? std::to_string(*line.batch) : line.open_batch,
+                       counted(line.ranks, "rank"));
 }
 
 /// Fills in what `head_of` says.
@@ -59,7 +60,8 @@ ImageLine planned_part(const DenoiseJob& job, const plan::Point& point) {
     }
     if (point.uses_sigma) line.sigma = point.sigma;
     line.halo = plan::halo_text(point);
-    line.batch = point.batch ? std::to_string(*point.batch) : config::format_setting(point.settings.batch);
+    line.batch = point.batch;
+    if (!point.batch) line.open_batch = config::format_setting(point.settings.batch);
     line.ranks = point.num_ranks;
     return line;
 }

@@ -25,7 +25,9 @@ struct ImageLine {
     Precision dtype = Precision::fp32;
     std::optional<double> low, high;  // the range that was given or found
     std::optional<double> sigma;      // in [0,1]; none: the network does not know it
-    std::string halo, batch;
+    std::string halo;
+    std::optional<int64_t> batch;  // none: --dry-run leaves it open
+    std::string open_batch;        // then the setting
     int ranks = 0;
     PlannedNeeds planned;  // with --dry-run, which has no figures
     std::optional<double> pipeline_s, useful_mpx_per_s, psnr_noisy_db, psnr_denoised_db;
@@ -58,7 +60,8 @@ void fields(V& v, R& line) {
     v("range_high", line.high);
     v("sigma", line.sigma);
     v("halo", record::or_null(line.halo));
-    v("batch", record::or_null(line.batch));
+    v("batch", line.batch);
+    v("open_batch", record::unwritten(line.open_batch));
     v("ranks", record::or_null(line.ranks));
     v("planned", record::when(line.planned.passes > 0, line.planned));
     v("pipeline_s", line.pipeline_s);

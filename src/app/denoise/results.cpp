@@ -124,7 +124,9 @@ std::string counts_line(const ImageResults& all, const ImageCounts& counts, bool
     return line;
 }
 
-/// What all images come to, as in the text; `result` is the word of the line RESULT, or "DRY RUN".
+constexpr std::string_view kDryRun = "DRY RUN";
+
+/// What all images come to, as in the text; `result` is the word of the line RESULT, or kDryRun.
 void print_object(std::string_view result, const std::vector<std::string>& reasons, const ImageResults& all,
                   const ImageCounts& counts, ExitCode code) {
     for (const ImageResult& each : all)
@@ -134,7 +136,7 @@ void print_object(std::string_view result, const std::vector<std::string>& reaso
     fmt::print("{}\n", report::line_of({{"type", "result"},
                                         {"result", result},
                                         {"reasons", reasons},
-                                        {"denoised", written},
+                                        {result == kDryRun ? "to_denoise" : "denoised", written},
                                         {"failed", std::ssize(all) - written - interrupted},
                                         {"interrupted", interrupted},
                                         {"not_begun", counts.to_do - all.size()},
@@ -178,7 +180,7 @@ ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& m
         fmt::print(out, "dry run: nothing was written\n");
         if (!std::ranges::all_of(all, is_written)) code = ExitCode::failed;
         if (is_unfinished(all, counts)) code = ExitCode::partial;
-        if (json) print_object("DRY RUN", {}, all, counts, code);
+        if (json) print_object(kDryRun, {}, all, counts, code);
     }
     return run::from_root(world, code);
 }
