@@ -19,6 +19,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -130,6 +131,15 @@ void take_smaller_halo(config::PointSettings& point) {
         point.halo = {};
 }
 
+/// Takes the networks that the weights files hold. Throws UsageError for a file that cannot be read.
+void take_networks_of_weights(std::vector<config::PointSettings>& points) {
+    std::map<std::string, std::optional<network::NetworkKind>> found;  // by the setting: a file may be large
+    for (config::PointSettings& point : points) {
+        if (!found.contains(point.weights)) found[point.weights] = run::network_in(point.weights);
+        if (const auto& network = found.at(point.weights)) point.network = *network;
+    }
+}
+
 /// The study of the options. Throws UsageError that names the option.
 config::Config bench_config(const config::Assignments& given) {
     const config::Place place{std::make_shared<const std::string>("bench"), 0, 0};
@@ -142,6 +152,7 @@ config::Config bench_config(const config::Assignments& given) {
     file.study.top.settings.insert(file.study.top.settings.end(), given.begin(), given.end());
     config::Config config = config::expand_study(file, {});
     read_measured_calls(config);
+    if (!is_given(given, "network")) take_networks_of_weights(config.points);
     if (!is_given(given, "halo")) std::ranges::for_each(config.points, take_smaller_halo);
     if (!is_given(given, "weights"))
         for (auto& point : config.points)
@@ -158,6 +169,8 @@ std::string chosen_text(const config::Assignments& given, const config::Config& 
     if (!is_given(given, "image.path") && !is_given(given, "image.height") && !is_given(given, "image.width"))
         chosen.push_back(fmt::format("a scene of {} x {}", default_of("image.height"), default_of("image.width")));
     std::set<std::string> networks;
+    if (!is_given(given, "network") && config::names_weights_file(config.points.front().weights))
+        chosen.push_back("the network of the weights");
     for (const auto& point : config.points) {
         const bool has_values =
             !is_given(given, "weights") && !point.network.is_custom() && point.engine != EngineKind::timed;
@@ -181,7 +194,8 @@ fs::path make_temporary_folder() {
 
 ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
     const config::Config config = bench_config(arguments.given);  // wrong options are refused before MPI starts
-    if (comm::is_first_process()) print_folded(text_stream(arguments.record.json), chosen_text(arguments.given, config));
+    if (comm::is_first_process())
+        print_folded(text_stream(arguments.record.json), chosen_text(arguments.given, config));
     return run_study({.load = [&] { return bench_config(arguments.given); },
                       .out = arguments.out,
                       .default_folder = [](const config::Config& /*config*/) { return make_temporary_folder(); },

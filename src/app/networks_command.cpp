@@ -44,7 +44,9 @@ void print_weights() {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
             print_text(stdout, "  {:<8}{:<24}{:<8}{:<16}{}\n", name, entry.name,
                        entry.channels == 1 ? "gray" : "colour",
-                       entry.sigma_train > 0 ? fmt::format("sigma {:.4g}", entry.sigma_train) : "any sigma",
+                       entry.sigma_train > 0  ? fmt::format("sigma {:.4g}", entry.sigma_train)
+                       : entry.sigma_most > 0 ? fmt::format("sigma to {:.3g}", entry.sigma_most)
+                                              : "a range",
                        here                ? "here"
                        : entry.url.empty() ? "not here"
                                            : "not here: " + entry.url);

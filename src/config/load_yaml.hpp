@@ -36,7 +36,8 @@ struct ModelWeights {
     std::string url;     // of the official file; empty when there is none
     std::string sha256;  // empty when not known
     int64_t channels = 3;
-    double sigma_train = -1;  // < 0: any sigma
+    double sigma_train = -1;  // the level that it was trained for; < 0: a range of them
+    double sigma_most = -1;   // the end of that range; < 0: not known
 };
 
 /// Weights listed in the model card models/<network>.yaml, in its order. Other top-level keys of a card, and `layout`,

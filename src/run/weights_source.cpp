@@ -34,12 +34,22 @@ fs::path default_file(network::NetworkKind network, int64_t channels) {
                     are_published ? "fetch the official ones with models/get_weights.sh, " : "none are published; "));
 }
 
-/// Adds the training sigma of a network for one sigma from the model card; checkpoints rarely contain it.
-void add_card_facts(engine::Weights& weights) {
-    if (weights.trained_sigma) return;
-    for (const auto& entry : read_model_card(weights.kind()))
-        if (!entry.sha256.empty() && entry.sha256 == weights.sha256 && entry.sigma_train > 0)
-            weights.trained_sigma = entry.sigma_train;
+/// Whether an entry of a model card is about weights from `file`. Where the card does not know the digest of a file,
+/// its name in the folder of the card decides.
+bool is_about(const config::ModelWeights& entry, const fs::path& file, const engine::Weights& weights) {
+    if (!entry.sha256.empty()) return entry.sha256 == weights.sha256;
+    std::error_code missing;
+    return !entry.file.empty() && fs::equivalent(file, models_folder() / entry.file, missing);
+}
+
+/// Adds the noise of the training from the model card; checkpoints rarely contain it.
+void add_card_facts(engine::Weights& weights, const fs::path& file) {
+    if (weights.trained_sigma || weights.most_sigma) return;
+    for (const auto& entry : read_model_card(weights.kind())) {
+        if (!is_about(entry, file, weights)) continue;
+        if (entry.sigma_train > 0) weights.trained_sigma = entry.sigma_train;
+        if (entry.sigma_most > 0) weights.most_sigma = entry.sigma_most;
+    }
 }
 
 void state_sigma(engine::Weights& weights, double sigma) {
@@ -89,7 +99,7 @@ engine::Weights find_weights(const config::PointSettings& settings, std::optiona
             fmt::format("weights '{}' are for {}, the image has {}: name weights for this kind of image, or "
                         "convert the image",
                         file.string(), counted(weights.channels(), "image channel"), *channels));
-    add_card_facts(weights);
+    add_card_facts(weights, file);
     return weights;
 }
 

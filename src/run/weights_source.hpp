@@ -29,7 +29,7 @@ namespace pb::run {
 
 /// Throws UsageError that says where to find weights. `channels` is the image's: seeded weights are made for it, and a
 /// file must fit it. Without `channels`, a file for any number of channels is accepted, and seeded weights are made for
-/// colour images. A file whose sha256 is in the model card gets the card's sigma_train.
+/// colour images. A file that the model card lists gets the card's sigma_train and sigma_most.
 [[nodiscard]] engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels);
 
 /// Tells weights apart, as far as settings do.

@@ -258,7 +258,8 @@ TEST_F(YamlFile, MutatedStudiesLoadOrAreRefused) {
 TEST_F(YamlFile, ModelCardsListWeights) {
     const auto weights = load_model_card(write(
         "network: dncnn\nabout: for people\nweights:\n- name: small\n  file: small.safetensors\n  sigma_train: 0.1\n"
-        "- {name: official, url: 'https://example.org/w.pth', sha256: ab, channels: 1, note: gray}\n"));
+        "- {name: official, sigma_most: 0.2, url: 'https://example.org/w.pth', sha256: ab, channels: 1, note: "
+        "gray}\n"));
     ASSERT_EQ(weights.size(), 2U);
     EXPECT_EQ(weights[0].file, "small.safetensors");
     EXPECT_DOUBLE_EQ(weights[0].sigma_train, 0.1);
@@ -267,6 +268,8 @@ TEST_F(YamlFile, ModelCardsListWeights) {
     EXPECT_EQ(weights[1].sha256, "ab");
     EXPECT_EQ(weights[1].channels, 1);
     EXPECT_LT(weights[1].sigma_train, 0);
+    EXPECT_LT(weights[0].sigma_most, 0);
+    EXPECT_DOUBLE_EQ(weights[1].sigma_most, 0.2);
 }
 
 TEST_F(YamlFile, TheCardOfANetworkMustFitTogether) {

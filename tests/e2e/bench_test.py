@@ -4,6 +4,7 @@ import os
 import re
 
 import program
+from denoise_test import small_drunet
 from program import run
 
 # 2 points that take a moment: patches of 32 on a scene of 64 x 48.
@@ -48,6 +49,16 @@ class Bench(program.ProgramTest):
         photo = self.write('photo.png', program.png(48, 40))
         result = run('bench', '--network', 'dncnn', *SMALL[:-4], '--image', photo, '--out', self.folder / 'out', code=0)
         self.assertNotIn('no effect', result.stdout)
+
+    def test_a_weights_file_says_its_network(self):
+        files = [self.write('a.safetensors', small_drunet()), program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors']
+        result = run('bench', '--weights', files[0], '--weights', files[1], *SMALL, '--out', self.folder / 'out', code=0)
+        self.assertIn('the network of the weights', result.stdout)
+        self.assertEqual([point['point']['network'] for point in program.points(self.folder / 'out')],
+                         ['drunet', 'drunet', 'dncnn', 'dncnn'])
+        wrong = run('bench', '--weights', self.write('text.pth', 'no weights'), *SMALL)
+        self.assert_refused(wrong, 2, 'text.pth')
+        self.assertNotIn('the network of', run('bench', *SMALL, '--out', self.folder / 'seeded', code=0).stdout)
 
     def test_measures_the_product_of_its_lists_on_one_and_two_ranks(self):
         for ranks in (0, 2):

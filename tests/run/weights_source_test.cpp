@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
+#include "support/environment_variable.hpp"
 #include "support/messages.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
@@ -75,6 +76,30 @@ TEST(FindWeights, TheCardSpeaksOfItsOwnFilesOnly) {
     const auto weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1);
     test::save_weights(weights, settings.weights);
     EXPECT_FALSE(find_weights(settings, 3).trained_sigma) << "the card lists weights for 0.1";
+}
+
+/// As of the official files, whose digests the cards do not know.
+TEST(FindWeights, TheCardKnowsAFileWithoutADigestByItsPlace) {
+    const test::TemporaryFolder folder;
+    const test::EnvironmentVariable models("PATCHBENCH_MODELS", folder.path().string());
+    write_whole(folder / "dncnn.yaml",
+                "weights:\n- {name: a, file: a.safetensors, sigma_train: 0.3}\n- {name: b, file: b.safetensors, "
+                "sigma_most: 0.4}\n"
+                "- {name: c, file: c.safetensors, sigma_train: 0.5, sha256: ab}\n");
+    config::PointSettings settings;
+    settings.network = network::kind_of<network::DncnnShape>();
+    const auto find = [&](const std::filesystem::path& file) {
+        std::filesystem::create_directories(file.parent_path());
+        test::save_weights(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1), file);
+        settings.weights = file.string();
+        return find_weights(settings, 3);
+    };
+    EXPECT_EQ(find(folder / "a.safetensors").trained_sigma, 0.3);
+    EXPECT_FALSE(find(folder / "a.safetensors").most_sigma);
+    EXPECT_EQ(find(folder / "b.safetensors").most_sigma, 0.4);
+    EXPECT_FALSE(find(folder / "b.safetensors").trained_sigma);
+    EXPECT_FALSE(find(folder / "c.safetensors").trained_sigma) << "another digest than that of the card";
+    EXPECT_FALSE(find(folder / "elsewhere/a.safetensors").trained_sigma);
 }
 
 /// UNet has none, DnCNN has some, which may have been fetched.

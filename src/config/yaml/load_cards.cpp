@@ -33,6 +33,7 @@ ModelWeights model_weights(YamlText& yaml, const YAML::Node& entry) {
                           {"sha256", into(weights.sha256)},
                           {"channels", into(weights.channels)},
                           {"sigma_train", into(weights.sigma_train)},
+                          {"sigma_most", into(weights.sigma_most)},
                           {"layout", passed_over},
                           {"trained_on", passed_over},
                           {"note", passed_over}};
