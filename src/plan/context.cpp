@@ -122,6 +122,14 @@ std::string others_text(const std::vector<ContextWay>& ways, const ContextWay& t
     return text;
 }
 
+/// What follows from the settled rows or halo. `others`: what the other ways take.
+void finish(Point& point, std::string note, const std::string& others = "") {
+    note_work(point);
+    settle_memory(point);
+    point.notes.push_back(note + others);
+    point.halo_note = std::move(note);
+}
+
 void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& way) {
     if (is_carried(way.point))
         settle_carried(point, *way.point.band_rows);
@@ -129,10 +137,7 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
         settle_exchanged(point);
     else
         settle_halo(point, *way.point.halo);
-    note_work(point);
-    settle_memory(point);
-    point.halo_note = halo_note_of(way);
-    point.notes.push_back(point.halo_note + others_text(ways, way));
+    finish(point, halo_note_of(way), others_text(ways, way));
 }
 
 /// A search for a halo looks at few places, and a network whose layers are not known may be another one elsewhere: its
@@ -148,11 +153,8 @@ bool takes_exact_halo(const Point& point) {
 void take_exact_halo(Point& point) {
     const int64_t halo = point.facts().exact_halo;
     settle_halo(point, halo);
-    note_work(point);
-    settle_memory(point);
-    point.halo_note = fmt::format("halo = auto: the exact one of {} px, because the layers of {} are not known", halo,
-                                  point.settings.network.file);
-    point.notes.push_back(point.halo_note);
+    finish(point, fmt::format("halo = auto: the exact one of {} px, because the layers of {} are not known", halo,
+                              point.settings.network.file));
 }
 
 }  // namespace

@@ -102,6 +102,18 @@ class DryRun(program.ProgramTest):
         for command in ('plan', 'run'):
             self.assert_refused(run(command, self.images / 'a.png'), 2, 'a.png: is an image', f'denoise {self.images / "a.png"} OUT --dry-run')
 
+    def test_memory_that_the_host_does_not_have_is_noted(self):
+        """A file without blocks, of 480 GB: read in windows, as none of its kind is held, and a PNG cannot be written so."""
+        large = self.write('large.npy', npy(b'', (400000, 400000, 3), '|u1'))
+        os.truncate(large, 128 + 400000 * 400000 * 3)
+        options = ('--network', 'dncnn', '--device', 'cpu', '--sigma', '0.1')
+        for output, kind, noted in (('a.tif', 'memory', True), ('a.tif', 'auto', False), ('a.tif', 'file', False),
+                                    ('a.npy', 'auto', False)):
+            text = self.dry_run(large, self.folder / output, *options, '--output', kind)
+            self.assertEqual(bool(re.search(r'note: input and output take 915527 MiB of host memory, and \d+ are free', text)),
+                             noted, text)
+        self.assertNotIn('host memory', self.dry_run(self.images / 'a.png', self.folder / 'a.png', *options))
+
     def test_what_a_run_would_refuse_is_refused(self):
         (self.images / 'b.png').write_bytes(b'no image')
         (self.folder / 'out').mkdir()

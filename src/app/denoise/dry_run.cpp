@@ -63,16 +63,20 @@ std::string PlannedNeeds::text() const {
 }
 
 /// With --dry-run: reads the weights of the pass, and throws where they are not there, or the output cannot be what was
-/// asked for. Collective.
-void Denoise::require_parts(const Image& image, Pass& pass, bool is_joined) {
+/// asked for. Returns a note on the memory of the root's host. Collective.
+std::string Denoise::require_parts(const Image& image, Pass& pass, bool is_joined) {
     run::PointFiles files{.image = image.job.output};
     if (is_joined) files.take = [](const PixelView& /*denoised*/) {};
+    std::string note;
     run::together(group_.ranks, [&] {
         runner_.settle_weights(pass.point);
-        if (settings_.output != config::OutputKind::file || !group_.ranks.is_root()) return;
+        if (!group_.ranks.is_root()) return;
+        note = run::host_memory_note(pass.point, *pass.source, files);
+        if (settings_.output != config::OutputKind::file) return;
         if (const std::string why = run::file_obstacle(pass.point, *pass.source, files); !why.empty())
             throw UsageError("output = file: " + why);
     });
+    return note;
 }
 
 /// With --dry-run: plans the passes and reports what they need. Of a stack it plans the first page.
@@ -90,11 +94,12 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
             run::together(group_.ranks, [&] { files.turn_to(0); });
         }
         Pass pass = plan_pass(image.job, files, bands, range);
-        require_parts(image, pass, num_pages > 1 || !groups.empty());
+        const std::string host_note = require_parts(image, pass, num_pages > 1 || !groups.empty());
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);
         LineNotes notes = notes_on(pass.point, pass.range);
         notes.texts.push_back(needs.memory_note(pass.point));
+        notes.texts.push_back(host_note);
         lines.push_back(planned_line(image.job, pass.point, needs, notes));
         lines.back().pages = num_pages;
         passes.planned += needs;

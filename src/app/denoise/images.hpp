@@ -87,7 +87,7 @@ class Denoise {
     void run_stack(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups);
 
     [[nodiscard]] std::string find_range(const run::OpenFiles& files, const std::string& bands);
-    void require_parts(const Image& image, Pass& pass, bool is_joined);
+    [[nodiscard]] std::string require_parts(const Image& image, Pass& pass, bool is_joined);
     void say_plan(const Image& image, const run::OpenFiles& files, const std::vector<std::string>& groups);
     [[nodiscard]] Pass plan_pass(const DenoiseJob& job, const run::OpenFiles& files, const std::string& bands,
                                  const std::string& range);

@@ -159,6 +159,17 @@ std::string file_obstacle(const plan::Point& point, ImageSource& source, const P
     return "";
 }
 
+std::string host_memory_note(const plan::Point& point, ImageSource& source, const PointFiles& files) {
+    const double bytes = 2 * image_bytes(point, source);
+    const auto available = device::available_host_memory_bytes();
+    const config::OutputKind kind = point.settings.output;
+    const bool may_hold = kind == config::OutputKind::memory ||
+                          (kind == config::OutputKind::automatic && !file_obstacle(point, source, files).empty());
+    if (!may_hold || !available || bytes <= static_cast<double>(*available)) return "";
+    return fmt::format("input and output take {:.0f} MiB of host memory, and {:.0f} are free", bytes / kMiB,
+                       static_cast<double>(*available) / kMiB);
+}
+
 OutputPlan plan_output(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
                        std::vector<std::string>& notes) {
     const config::OutputKind kind = point.settings.output;

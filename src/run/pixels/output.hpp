@@ -26,6 +26,9 @@ struct OutputPlan {
 /// knows the file; its folder is not looked at.
 [[nodiscard]] std::string file_obstacle(const plan::Point& point, ImageSource& source, const PointFiles& files);
 
+/// Says that this host has no memory for input and output of a point that holds them; empty where it has. For the root.
+[[nodiscard]] std::string host_memory_note(const plan::Point& point, ImageSource& source, const PointFiles& files);
+
 /// Collective over the team. Returns the same kind on all ranks. `automatic` becomes `file` when input and output take
 /// more than half of any host's free memory and a file is possible. Adds the decision, or why it was not possible, to
 /// `notes`. Throws AgreedError (usage) when the requested kind is not possible.
