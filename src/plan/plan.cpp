@@ -245,9 +245,21 @@ Point make_point(const config::PointSettings& settings, int64_t index, const con
     return point;
 }
 
+/// As the point's key, but the same for all patches and halos where one patch holds the image.
+std::string work_key(Point point) {
+    const bool is_tiled = point.settings.workload == config::Workload::tiles && point.halo && !is_in_bands(point);
+    if (!is_tiled || tile_grid(point).num_patches() > 1) return point.key;
+    point.settings.patch = 0;
+    point.settings.halo = {config::HaloSetting::Kind::pixels, 0};
+    return key_of(point);
+}
+
 /// With `ranks: [1, 2, 4, all]` on four ranks, `all` adds a point that exists already, which is refused. Other repeated
 /// points may be intended.
 void note_repeated(Point& point, const Point& first) {
+    if (point.key != first.key)
+        return point.notes.push_back(
+            fmt::format("computes what point {} does, because one patch holds the image", first.index));
     const std::string same = fmt::format("the same measurement as point {}", first.index);
     const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
     if (is_all_again && point.refusal.empty())
@@ -274,10 +286,10 @@ Plan make_plan(const config::Config& config, const Topology& topology, const Sou
     config::validate(config.study);
     Plan plan{config.study, {}};
     Sources sources(lookup, networks);
-    std::unordered_map<std::string, int64_t> first_with_key;
+    std::unordered_map<std::string, int64_t> first_with_work;
     for (const config::PointSettings& settings : config.points) {
         Point point = make_point(settings, static_cast<int64_t>(plan.points.size()), config.study, topology, sources);
-        const auto [first, is_new] = first_with_key.emplace(point.key, point.index);
+        const auto [first, is_new] = first_with_work.emplace(work_key(point), point.index);
         if (!is_new) note_repeated(point, plan.points[static_cast<size_t>(first->second)]);
         plan.points.push_back(std::move(point));
     }

@@ -65,6 +65,27 @@ TEST(Plan, FollowsTheNetworkThatTheWeightsAreFor) {
         << "the weights' name tells them apart";
 }
 
+TEST(Plan, WhereOnePatchHoldsTheImageItsSizeAndHaloMakeNoOtherPoint) {
+    std::vector<config::PointSettings> settings(6, small_point());  // 300 x 200, patch 64, halo 20
+    settings[0].patch = 304;
+    settings[1].patch = 512;
+    settings[2].patch = 304;
+    settings[2].halo = {config::HaloSetting::Kind::pixels, 8};
+    settings[3].patch = 512;
+    settings[3].dtype = Precision::bf16;
+    settings[4].patch = 256;
+    settings[5].patch = 256;
+    settings[5].halo = {config::HaloSetting::Kind::pixels, 8};
+    const Plan plan = plan_of(settings, bf16_topology(1, 1));
+    const auto says_so = [&](size_t point) {
+        return std::ranges::count(plan.points[point].notes,
+                                  "computes what point 0 does, because one patch holds the image");
+    };
+    std::vector<int64_t> said;
+    for (size_t point = 0; point < plan.points.size(); ++point) said.push_back(says_so(point));
+    EXPECT_THAT(said, testing::ElementsAre(0, 1, 1, 0, 0, 0));
+}
+
 TEST(Plan, AsksOnceForEachNetworkAndNeverForSimulatedOnes) {
     config::PointSettings settings = small_point();
     settings.weights = "own.safetensors";
