@@ -50,6 +50,10 @@ class Bench(program.ProgramTest):
         result = run('bench', '--network', 'dncnn', *SMALL[:-4], '--image', photo, '--out', self.folder / 'out', code=0)
         self.assertNotIn('no effect', result.stdout)
 
+    def test_the_log_names_a_point_that_is_not_valid(self):
+        result = run('bench', *SMALL, '--network', 'dncnn', '--verify-mode', 'off', '--out', self.folder / 'out', code=0)
+        self.assertEqual(len(re.findall(r'\[\d/2\] \S+: ok, but INVALID; ', result.stderr)), 2, result.stderr)
+
     def test_a_weights_file_says_its_network(self):
         files = [self.write('a.safetensors', small_drunet()), program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors']
         result = run('bench', '--weights', files[0], '--weights', files[1], *SMALL, '--out', self.folder / 'out', code=0)
