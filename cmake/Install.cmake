@@ -5,6 +5,7 @@ set_target_properties(patchbench PROPERTIES
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/patchbench;${PATCHBENCH_RPATH}")
 install(TARGETS patchbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 set(_data ${CMAKE_INSTALL_DATADIR}/patchbench)
+install(DIRECTORY python DESTINATION ${_data} FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY engines DESTINATION ${_data} FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY models DESTINATION ${_data} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.safetensors" PATTERN "*.pth")
 install(PROGRAMS models/get_weights.sh DESTINATION ${_data}/models)

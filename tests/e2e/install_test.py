@@ -57,7 +57,7 @@ class Installation(unittest.TestCase):
     def test_scripts_of_clusters_and_studies_are_there(self):
         self.assertIn('usage', call(self.data / 'launch/engines.sh', '--help'))
         self.assertIn('points', call(self.program, 'plan', self.data / 'configs/batch_fit.yaml'))
-        for file in ('launch/bind.sh', 'launch/slurm.sbatch', 'launch/modulefiles/patchbench', 'models/get_weights.sh',
+        for file in ('python/patchbench.py', 'launch/bind.sh', 'launch/slurm.sbatch', 'launch/modulefiles/patchbench', 'models/get_weights.sh',
                      'data/get_photos.sh'):
             self.assertTrue((self.data / file).is_file(), file)
 

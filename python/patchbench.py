@@ -1,0 +1,105 @@
+"""patchbench from Python: NumPy arrays through the program `patchbench denoise`, which does the work.
+
+    import patchbench
+    clean = patchbench.denoise(noisy)                                   # the noise level is estimated
+    results = patchbench.denoise_all(images, sigma=0.1, ranks=4)        # four ranks of `mpirun`
+    results[0].image, results[0].info["sigma"]
+
+Needs NumPy. The program is that of the variable PATCHBENCH, else `patchbench` on PATH. An array is (height, width) or
+(height, width, channels). Floats are in [0,1], unless `range` says which values are; integers have the range of their
+type. Other keywords are options of `patchbench denoise` (`patchbench denoise --help`): `memory_limit_mib=500` is
+`--memory-limit-mib 500`, True is an option without a value, and None or False is none.
+"""
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+
+__all__ = ["PatchbenchError", "Result", "denoise", "denoise_all"]
+
+
+class PatchbenchError(RuntimeError):
+    """What the program says where it fails. `code`: its exit code (README); `info`: of each image, as far as it came."""
+
+    def __init__(self, message, code, info=()):
+        super().__init__(message)
+        self.code, self.info = code, list(info)
+
+
+class Result(NamedTuple):
+    image: numpy.ndarray  # of the type and shape of the noisy one
+    info: dict  # what `patchbench denoise --json` says of it (docs/denoise.md); a list of them for groups of bands
+
+
+def denoise(image, **options):
+    """The denoised array. Keywords as of denoise_all, but for `clean`. Raises PatchbenchError."""
+    return denoise_all([image], **options)[0].image
+
+
+def denoise_all(images, *, clean=None, ranks=1, launcher="mpirun -n {ranks}", folder=None, timeout=None, **options):
+    """Denoises arrays in one start of the program. Returns a list of Result. Raises PatchbenchError where one fails.
+
+    clean     the same images without noise: the info then has their PSNR
+    ranks     with 1 the program is started without a launcher
+    launcher  starts the ranks, as "srun -n {ranks}"
+    folder    for the files that go between, which all nodes must see; default: that for temporary files
+    timeout   seconds, after which subprocess.TimeoutExpired is raised
+    """
+    with tempfile.TemporaryDirectory(prefix="patchbench-", dir=folder) as name:
+        scratch = Path(name)
+        names = [f"{index:06}.npy" for index in range(len(images))]
+        noisy, denoised = _save(images, names, scratch / "noisy"), scratch / "denoised"
+        if clean is not None:
+            if len(clean) != len(images):
+                raise ValueError(f"{len(images)} images, but {len(clean)} clean ones")
+            options["clean"] = _save(clean, names, scratch / "clean")
+        if not names:
+            return []
+        words = [_program(), "denoise", noisy, f"{denoised}/", "--json", *_words(options)]
+        if ranks != 1:
+            words = [*shlex.split(launcher.format(ranks=ranks)), *words]
+        infos = _run([str(word) for word in words], timeout)
+        arrays = [numpy.load(denoised / each) for each in names]
+    of_image = [[info for info in infos if Path(info["input"]).name == each] for each in names]
+    return [Result(array, info if len(info) > 1 else info[0]) for array, info in zip(arrays, of_image)]
+
+
+def _program():
+    program = os.environ.get("PATCHBENCH") or shutil.which("patchbench")
+    if program is None:
+        raise FileNotFoundError("there is no program patchbench: put it on PATH, or set PATCHBENCH to its file")
+    return program
+
+
+def _save(images, names, folder):
+    folder.mkdir()
+    for image, name in zip(images, names):
+        numpy.save(folder / name, numpy.ascontiguousarray(image), allow_pickle=False)
+    return folder
+
+
+def _words(options):
+    words = []
+    for name, value in options.items():
+        if value is None or value is False:
+            continue
+        option = "--" + name.replace("_", "-")
+        words.append(option if value is True else f"{option}={value}")
+    return words
+
+
+def _run(words, timeout):
+    """The objects about images."""
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=False)
+    objects = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    infos = [each for each in objects if each["type"] == "image"]
+    if done.returncode != 0:
+        failed = [f"{Path(info['input']).name}: {info['reason']}" for info in infos if info["reason"]]
+        raise PatchbenchError("\n".join(failed) or done.stderr.strip(), done.returncode, infos)
+    return infos
