@@ -3,6 +3,7 @@
 #include "app/custom_networks.hpp"
 #include "app/options.hpp"
 #include "app/terminal.hpp"
+#include "base/network_format.hpp"
 #include "base/text.hpp"
 #include "base/user_paths.hpp"
 #include "engine/network_file.hpp"
@@ -59,6 +60,7 @@ struct ExportArguments {
     std::string looked_at;  // a network that the user brings
     bool save = false;
     bool trusts_model = false;
+    bool names_network = false;  // otherwise a weights file decides
     config::PointSettings settings;
 };
 
@@ -78,13 +80,17 @@ void print_card(const ExportArguments& arguments) {
 }
 
 void export_network(const ExportArguments& arguments) {
-    if (arguments.settings.network.is_custom())
-        throw UsageError("--network " + arguments.settings.network.file +
+    config::PointSettings settings = arguments.settings;
+    if (settings.network.is_custom())
+        throw UsageError("--network " + settings.network.file +
                          ": is a file already; --export writes those of the list");
-    for (const std::filesystem::path& file : engine::files_of_network(arguments.settings.weights))
+    if (network_format(arguments.file) != NetworkFormat::onnx)
+        throw UsageError("--export " + arguments.file + ": writes an ONNX model; take a name that ends in .onnx");
+    for (const std::filesystem::path& file : engine::files_of_network(settings.weights))
         require_not_input(arguments.file, file);
-    const network::NetworkKind network = arguments.settings.network;
-    const engine::Weights weights = run::find_weights(arguments.settings, std::nullopt);
+    if (!arguments.names_network) settings.network = run::network_in(settings.weights).value_or(settings.network);
+    const network::NetworkKind network = settings.network;
+    const engine::Weights weights = run::find_weights(settings, std::nullopt);
     engine::save_onnx(weights, arguments.file);
     print_text(stdout, "{}: {} for {}, {}, weights {}{}\n", arguments.file, name_of(network),
                counted(weights.channels(), "image channel"), network::to_text(weights.shape), weights.source,
@@ -112,7 +118,8 @@ void add_networks_command(CLI::App& app, Action& chosen) {
     add_setting(*command, "--engine", "engine", arguments->settings,
                 "; of a model: the first that is installed of those that take it")
         ->needs(looked_at);
-    set_action(*command, chosen, [arguments](const Arguments&) {
+    set_action(*command, chosen, [arguments, command](const Arguments&) {
+        arguments->names_network = command->count("--network") > 0;
         if (!arguments->looked_at.empty()) {
             print_card(*arguments);
         } else if (!arguments->file.empty()) {

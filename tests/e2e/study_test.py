@@ -44,11 +44,21 @@ class Study(program.ProgramTest):
         self.assertIn('results.jsonl: File too large', result.stderr)
 
     def test_the_weights_of_an_export_are_not_replaced(self):
-        weights = self.folder / 'w.safetensors'
-        weights.write_bytes((program.REPOSITORY / 'models' / 'dncnn_color_sigma0.1.safetensors').read_bytes())
+        weights = self.folder / 'w.onnx'
+        run('networks', '--export', weights, '--network', 'dncnn', code=0)
         before = weights.read_bytes()
-        run('networks', '--export', weights, '--network', 'dncnn', '--weights', weights, code=2)
+        for file in (weights, self.folder / '..' / self.folder.name / 'w.onnx'):
+            refused = run('networks', '--export', file, '--network', 'dncnn', '--weights', weights)
+            self.assert_refused(refused, 2, 'w.onnx', 'input')
         self.assertEqual(weights.read_bytes(), before)
+
+    def test_an_export_is_of_the_network_of_its_weights(self):
+        weights = program.REPOSITORY / 'models/drunet_small_gray.safetensors'
+        self.assertIn('drunet for 1 image', run('networks', '--export', self.folder / 'a.onnx', '--weights', weights, code=0).stdout)
+        other = run('networks', '--export', self.folder / 'b.onnx', '--network', 'dncnn', '--weights', weights)
+        self.assert_refused(other, 2, 'drunet', 'dncnn')
+        self.assert_refused(run('networks', '--export', self.folder / 'a.txt'), 2, 'a.txt', '.onnx')
+        self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ['a.onnx'])
 
     def test_runs_on_one_and_three_ranks_and_leaves_its_results(self):
         study = self.write('tiny.yaml', STUDY)
