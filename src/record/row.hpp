@@ -38,6 +38,8 @@ class RowWriter {
     void operator()(std::string_view /*key*/, const T& value, const char* /*meaning*/ = "") {
         put(value);
     }
+    template <class F>
+    void operator()(std::string_view /*key*/, Derived<F>&& /*value*/, const char* /*meaning*/ = "") {}
     void group(std::string_view /*key*/, const auto& members) { members(*this); }
     void columns(const auto& values) { put(values); }
 
@@ -91,6 +93,8 @@ class RowReader {
     void operator()(std::string_view /*key*/, T&& value, const char* /*meaning*/ = "") {
         take(value);
     }
+    template <class F>
+    void operator()(std::string_view /*key*/, Derived<F>&& /*value*/, const char* /*meaning*/ = "") {}
     void group(std::string_view /*key*/, const auto& members) { members(*this); }
     void columns(auto& values) { take(values); }
 

@@ -394,8 +394,11 @@ class SigmaWithoutEffect(program.ProgramTest):
             self.write(f'in/{name}.png', png(40, 40, value=noise))
         words = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', '--device', 'cpu', '--halo', '8', '--patch', '32')
         for sigma, count in (((), 1), (('--sigma', '0.1'), 3)):
-            result = run('denoise', self.folder / 'in', self.folder / 'out', *words, *sigma, code=0)
-            self.assertEqual(result.stdout.count('sigma has no effect'), count, result.stdout)
+            for ranks in (0, 2):
+                result = run('denoise', self.folder / 'in', self.folder / 'out', *words, *sigma, ranks=ranks, code=0)
+                self.assertEqual(result.stdout.count('sigma has no effect'), count, result.stdout)
+            objects = run('denoise', self.folder / 'in', self.folder / 'out', *words, *sigma, '--json', code=0).stdout
+            self.assertEqual(objects.count('sigma has no effect'), 3, 'each image for itself')
         self.assert_single_images_have_it(words)
 
     def assert_single_images_have_it(self, words):

@@ -98,8 +98,8 @@ void Denoise::say_plan(const Image& image, const run::OpenFiles& files, const st
         PlannedNeeds needs;
         needs.add(pass.point, num_pages);
         LineNotes notes = notes_on(pass.point, pass.range);
-        notes.texts.push_back(needs.memory_note(pass.point));
-        notes.texts.push_back(host_note);
+        notes.notes.push_back({needs.memory_note(pass.point)});
+        notes.notes.push_back({host_note});
         lines.push_back(planned_line(image.job, pass.point, needs, notes));
         lines.back().pages = num_pages;
         passes.planned += needs;

@@ -67,12 +67,12 @@ ImageLine planned_part(const DenoiseJob& job, const plan::Point& point) {
 }
 
 /// Those of the line, of the point, and `more`.
-std::vector<std::string> notes_of(const plan::Point& point, const LineNotes& notes,
-                                  const std::vector<std::string>& more) {
-    std::vector<std::string> all = notes.texts;
-    all.insert(all.end(), {point.weights_note, point.channel_note, point.edge_note, point.tiles_note});
+std::vector<LineNote> notes_of(const plan::Point& point, const LineNotes& notes, const std::vector<LineNote>& more) {
+    std::vector<LineNote> all = notes.notes;
+    for (const std::string& note : {point.weights_note, point.channel_note, point.edge_note, point.tiles_note})
+        all.push_back({note});
     all.insert(all.end(), more.begin(), more.end());
-    std::erase(all, "");
+    std::erase_if(all, [](const LineNote& note) { return note.text.empty(); });
     return all;
 }
 
@@ -125,14 +125,15 @@ std::string memory_advice(const record::PointTrace& trace) {
 
 }  // namespace
 
-std::string ImageLine::text() const {
+std::string ImageLine::text(std::set<std::string>& said) const {
     if (height == 0) return fmt::format("{}: {}: {}", input_text(*this), name_of(status), in_one_line(reason));
     std::string line = head_of(*this);
     if (planned.passes > 0) line += "; " + planned.text();
     if (pipeline_s) line += fmt::format(": {:.2f} s, {:.3g} Mpx/s", *pipeline_s, useful_mpx_per_s.value_or(0));
     if (psnr_noisy_db && psnr_denoised_db)
         line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", *psnr_noisy_db, *psnr_denoised_db);
-    for (const std::string& note : notes) line += "; note: " + note;
+    for (const auto& [note, subject] : notes)
+        if (subject.empty() || said.insert(subject).second) line += "; note: " + note;
     if (planned.passes > 0 && pages > 1) line += fmt::format("; of {} pages, each as the first one", pages);
     if (!not_kept.empty()) line += "\n  not kept: " + not_kept;
     if (status != record::PointStatus::ok) line += "; wrong, remove it: " + reason;
@@ -169,7 +170,7 @@ ImageLine denoise_line(const DenoiseJob& job, const record::PointTrace& trace, c
         line.psnr_noisy_db = trace.quality->psnr_noisy_db;
         line.psnr_denoised_db = trace.quality->psnr_denoised_db;
     }
-    line.notes = notes_of(point, notes, {seam_note(trace), quality_note(trace, notes.is_beyond)});
+    line.notes = notes_of(point, notes, {{seam_note(trace)}, {quality_note(trace, notes.is_beyond)}});
     line.not_kept = trace.lost_metadata;
     return line;
 }
@@ -182,11 +183,13 @@ ImageLine planned_line(const DenoiseJob& job, const plan::Point& point, const Pl
     return line;
 }
 
-std::string halo_note(const plan::Point& point) {
+LineNote halo_note(const plan::Point& point) {
     constexpr double kLittle = 1.2;
-    if (point.halo_note.empty()) return "";
+    if (point.halo_note.empty()) return {};
     const bool is_exact = plan::is_in_bands(point) || point.halo.value_or(0) >= point.facts().exact_halo;
-    return is_exact && plan::computed_per_useful(point) <= kLittle ? "" : point.halo_note;
+    return is_exact && plan::computed_per_useful(point) <= kLittle
+               ? LineNote{}
+               : LineNote{point.halo_note, "halo " + plan::halo_text(point)};
 }
 
 std::string seam_note(const record::PointTrace& trace) {

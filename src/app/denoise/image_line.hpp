@@ -3,14 +3,27 @@
 
 #include "app/denoise/dry_run.hpp"
 #include "app/denoise/inputs.hpp"
+#include "base/mapped.hpp"
 #include "measure/summary.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace pb::app {
+
+struct LineNote {
+    std::string text;     // empty: there is nothing to say
+    std::string subject;  // text says it of the first line with this subject only; empty: of each
+};
+
+template <class V, record::Like<LineNote> R>
+void fields(V& v, R& note) {
+    v("text", note.text);
+    v("subject", note.subject);
+}
 
 /// Of a whole image or stack, or of one group of its bands. `reason` says why it failed.
 struct ImageLine {
@@ -31,12 +44,12 @@ struct ImageLine {
     int ranks = 0;
     PlannedNeeds planned;  // with --dry-run, which has no figures
     std::optional<double> pipeline_s, useful_mpx_per_s, psnr_noisy_db, psnr_denoised_db;
-    std::vector<std::string> notes;
+    std::vector<LineNote> notes;
     std::string not_kept;  // metadata
 
     /// "in.png -> out.png: 40x36 px (height x width), dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why there
-    /// is no output. The notes follow.
-    [[nodiscard]] std::string text() const;
+    /// is no output. The notes follow. `said`: the subjects of the lines before, to which this one's are added.
+    [[nodiscard]] std::string text(std::set<std::string>& said) const;
     /// A line of --json. `verification`: of the worst pass.
     [[nodiscard]] std::string json(record::Verification::Outcome verification) const;
 };
@@ -68,14 +81,15 @@ void fields(V& v, R& line) {
     v("useful_mpx_per_s", line.useful_mpx_per_s);
     v("psnr_noisy_db", line.psnr_noisy_db);
     v("psnr_denoised_db", line.psnr_denoised_db);
-    v("notes", line.notes);
+    v("notes", record::derived([&] { return mapped(line.notes, [](const LineNote& note) { return note.text; }); }));
+    v("notes_sent", record::unwritten(line.notes));
     v("not_kept", record::or_null(line.not_kept));
 }
 
 /// What a line says beside the figures of its trace.
 struct LineNotes {
-    std::vector<std::string> texts;  // empty ones are left out
-    bool is_beyond = false;          // the samples (RangeFit): no PSNR
+    std::vector<LineNote> notes;
+    bool is_beyond = false;  // the samples (RangeFit): no PSNR
 };
 
 /// The notes given come first, then those of the point, on visible seams and on the clean image.
@@ -86,9 +100,9 @@ struct LineNotes {
 [[nodiscard]] ImageLine planned_line(const DenoiseJob& job, const plan::Point& point, const PlannedNeeds& needs,
                                      const LineNotes& notes);
 
-/// Says what `halo: auto` took. Empty where that is exact and costs little more than the pixels: there is nothing to
-/// choose.
-[[nodiscard]] std::string halo_note(const plan::Point& point);
+/// Says once what `halo: auto` took. Empty where that is exact and costs little more than the pixels: there is nothing
+/// to choose.
+[[nodiscard]] LineNote halo_note(const plan::Point& point);
 
 /// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
 [[nodiscard]] std::string seam_note(const record::PointTrace& trace);

@@ -116,16 +116,13 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 }
 
 ImageLine Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
-                        const RangeFit& fit) {
+                        const RangeFit& fit) const {
     if (trace.output_file.empty()) return denoise_line(job, trace, summary, {});  // it has no notes
     return denoise_line(job, trace, summary, notes_on(trace.point, fit));
 }
 
-LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) {
-    std::string sigma = sigma_note(point);
-    if (!sigma.empty() && !point.uses_sigma && finds_sigma())
-        sigma += fmt::format(" (the image's noise is about {:.3g})", point.sigma);
-    return {{fit.note(), sigma, halo_said_.note(plan::halo_text(point), halo_note(point))}, fit.is_beyond()};
+LineNotes Denoise::notes_on(const plan::Point& point, const RangeFit& fit) const {
+    return {{{fit.note()}, sigma_note(point), halo_note(point)}, fit.is_beyond()};
 }
 
 /// The range of a stack: an automatic one is that of all pages. Only the root finds it, because the other ranks might
@@ -250,14 +247,15 @@ image::NoiseEstimate Denoise::find_sigma(const config::ImageSettings& image, run
     return noise.sigma < network::kSmallestSigma ? known(network::kSmallestSigma) : noise;
 }
 
-std::string SaidOnce::note(const std::string& subject, const std::string& text) {
-    return !text.empty() && said_.insert(subject).second ? text : "";
-}
-
 /// The point's note on the noise level. That it has no effect is said of the first image alone where the user gave
 /// none.
-std::string Denoise::sigma_note(const plan::Point& point) {
-    return point.uses_sigma || sigma_ ? point.sigma_note : sigma_said_.note(point.sigma_note, point.sigma_note);
+LineNote Denoise::sigma_note(const plan::Point& point) const {
+    LineNote note{point.sigma_note};
+    if (point.uses_sigma) return note;
+    if (!sigma_) note.subject = point.sigma_note;
+    if (!note.text.empty() && finds_sigma())
+        note.text += fmt::format(" (the image's noise is about {:.3g})", point.sigma);
+    return note;
 }
 
 }  // namespace pb::app

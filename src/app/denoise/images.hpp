@@ -16,7 +16,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -36,16 +35,6 @@ struct Group {
 /// Throws UsageError when the options fit no image on this launch, such as too many threads, and Error where the engine
 /// is not installed. Plans an image of a usual size in place of those that are still to be opened.
 void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology);
-
-/// A note that need not be said again of the next image.
-class SaidOnce {
-  public:
-    /// Returns `text`; nothing where there was one about the same `subject`.
-    [[nodiscard]] std::string note(const std::string& subject, const std::string& text);
-
-  private:
-    std::set<std::string> said_;
-};
 
 class Denoise {
   public:
@@ -96,9 +85,9 @@ class Denoise {
     [[nodiscard]] image::NoiseEstimate find_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                                   const RangeFit& fit) const;
     [[nodiscard]] ImageLine line(const DenoiseJob& job, const record::PointTrace& trace,
-                                 const measure::Summary& summary, const RangeFit& fit);
-    [[nodiscard]] LineNotes notes_on(const plan::Point& point, const RangeFit& fit);
-    [[nodiscard]] std::string sigma_note(const plan::Point& point);
+                                 const measure::Summary& summary, const RangeFit& fit) const;
+    [[nodiscard]] LineNotes notes_on(const plan::Point& point, const RangeFit& fit) const;
+    [[nodiscard]] LineNote sigma_note(const plan::Point& point) const;
     [[nodiscard]] bool finds_sigma() const { return !sigma_ && settings_.image.noise_sigma == 0; }
 
     config::PointSettings settings_;
@@ -112,8 +101,6 @@ class Denoise {
     run::Runner runner_;
     DenoiseProgress& progress_;
     ImageReport report_;
-    SaidOnce halo_said_;   // why `halo: auto` took it
-    SaidOnce sigma_said_;  // that the level has no effect
 };
 
 }  // namespace pb::app

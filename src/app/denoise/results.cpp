@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <set>
 #include <string_view>
 
 namespace pb::app {
@@ -156,8 +157,9 @@ std::string_view result_of(const measure::ImageVerdict& images, bool unfinished)
 }
 
 void print_lines(std::FILE* out, const ImageResults& all) {
+    std::set<std::string> said;
     for (const ImageResult& each : all)
-        for (const ImageLine& line : each.lines) print_text(out, "{}\n", line.text());
+        for (const ImageLine& line : each.lines) print_text(out, "{}\n", line.text(said));
     fmt::print(out, "\n");
 }
 

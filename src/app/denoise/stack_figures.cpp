@@ -44,7 +44,7 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
     num_compared_ += quality.samples;
 }
 
-ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const std::string& sigma_note) const {
+ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const LineNote& sigma_note) const {
     StackPass all = first_.value();
     record::PointTrace& trace = all.trace;
     trace.point.settings.image.bands.clear();
@@ -54,10 +54,10 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const s
     measure::Summary summary;
     summary.pipeline_s = seconds_;
     if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
-    ImageLine line =
-        denoise_line(names, trace, summary,
-                     {{beyond_.line(), low_.note(), sigma_note, levels_note(), halo_note(trace.point), seams_.line()},
-                      !beyond_.pages.empty()});
+    ImageLine line = denoise_line(
+        names, trace, summary,
+        {{{beyond_.line()}, {low_.note()}, sigma_note, {levels_note()}, halo_note(trace.point), {seams_.line()}},
+         !beyond_.pages.empty()});
     line.pages = num_pages;
     return line;
 }

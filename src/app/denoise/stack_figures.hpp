@@ -33,7 +33,7 @@ class StackFigures {
     void add(const StackPass& pass, int64_t page);
     /// These need a pass. `sigma_note`: that of the first one.
     [[nodiscard]] const plan::Point& first_point() const { return first_.value().trace.point; }
-    [[nodiscard]] ImageLine line(const DenoiseJob& names, int64_t num_pages, const std::string& sigma_note) const;
+    [[nodiscard]] ImageLine line(const DenoiseJob& names, int64_t num_pages, const LineNote& sigma_note) const;
 
   private:
     static constexpr double kEndless = std::numeric_limits<double>::infinity();
