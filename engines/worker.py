@@ -22,6 +22,7 @@ import mmap
 import os
 import pathlib
 import platform
+import re
 import resource
 import socket
 import struct
@@ -34,6 +35,7 @@ REPLY = struct.Struct("=4q")
 OK, FAILED, OUT_OF_MEMORY = 0, 1, 2
 LARGEST_TEXT = 4000
 KEPT_SHAPES = 4
+limited = False  # whether limit_memory was called
 
 
 def limit_threads(count):
@@ -112,6 +114,8 @@ def limit_memory(spare_bytes):
         held_kib = next(int(line.split()[1]) for line in lines if line.startswith("VmData:"))
     limit = held_kib * 1024 + spare_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    global limited
+    limited = True
 
 
 class Windows:
@@ -157,13 +161,17 @@ def call_engine(adapter, engine, windows, out):
 
 def is_out_of_memory(error):
     """Frameworks say it in their own words."""
+    if limited and "resource temporarily unavailable" in str(error).lower():  # no memory for a thread
+        return True
     words = ("bad_alloc", "out of memory", "not enough memory", "failed to allocate memory", "can't allocate memory",
              "cannot allocate memory", "cannot map zero-fill pages", "resource_exhausted")
-    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or any(word in text for word in words) or \
+        re.search(r"failed to allocate \d+ bytes", text) is not None
 
 
 def describe(error):
-    text = " ".join(str(error).split())
+    text = re.sub(r"Exception from \S+:\d+: ", "", " ".join(str(error).split()))  # where OpenVINO's sources threw it
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

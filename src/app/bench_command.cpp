@@ -170,7 +170,7 @@ std::string chosen_text(const config::Assignments& given, const config::Config& 
         chosen.push_back(fmt::format("a scene of {} x {}", default_of("image.height"), default_of("image.width")));
     std::set<std::string> networks;
     if (!is_given(given, "network") && config::names_weights_file(config.points.front().weights))
-        chosen.push_back("the network of the weights");
+        chosen.emplace_back("the network of the weights");
     for (const auto& point : config.points) {
         const bool has_values =
             !is_given(given, "weights") && !point.network.is_custom() && point.engine != EngineKind::timed;

@@ -34,7 +34,9 @@ void print_facts() {
                    network::peak_sizes(network::plan_memory(graph, network::kOnednnPath)).front().bytes_per_pixel);
     }
     print_text(stdout,
-               "colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n");
+               "colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n"
+               "exact halo: of patches that begin at multiples of the alignment, whose pixels need not see as far as "
+               "the radius\n");
 }
 
 void print_weights() {

@@ -17,9 +17,10 @@ std::string advice(record::PointStatus status) {
         case record::PointStatus::oom: return "out of memory; take a smaller batch or patch, or more ranks";
         case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
-        case record::PointStatus::skipped: return "skipped; run --resume measures what a study file still lacks";
+        case record::PointStatus::skipped:
+            return "skipped; run --resume measures what a study file still lacks, bench needs more --max-time";
         case record::PointStatus::interrupted:
-            return "interrupted; run --resume measures what a study file still lacks";
+            return "interrupted; run --resume measures what a study file still lacks, bench needs more --max-time";
         case record::PointStatus::refused: return "refused";
         default: return "failed";
     }
@@ -206,6 +207,7 @@ void take_notes(const record::PointTrace& trace, Summary& summary) {
     note_imbalance(trace, summary);
     note_exchange(trace, summary);
     if (std::string note = clean_image_note(trace); !note.empty()) summary.notes.push_back(std::move(note));
+    if (std::string note = brightness_note(trace); !note.empty()) summary.notes.push_back(std::move(note));
     int64_t allocations = 0;
     for (const auto& rank : trace.ranks) allocations += rank.allocations;
     if (allocations > 0)
@@ -225,6 +227,19 @@ std::string clean_image_note(const record::PointTrace& trace) {
     if (trace.quality->psnr_denoised_db >= kLeastDb || std::isnan(trace.quality->psnr_denoised_db)) return "";
     return "a PSNR below 15 dB: the clean image (image.clean) seems to be another one, to be shifted or turned, or to "
            "have other units (image.range)";
+}
+
+std::string brightness_note(const record::PointTrace& trace) {
+    constexpr double kFar = 0.1;
+    const config::PointSettings& settings = trace.point.settings;
+    const bool is_untrained = !settings.network.is_custom() && config::is_seed(settings.weights);
+    const auto shift = trace.verification.mean_shift;
+    if (is_untrained || plan::is_simulated(trace.point) || !shift || std::abs(*shift) <= kFar + trace.point.sigma / 2)
+        return "";
+    return fmt::format(
+        "the output is {:.2g} of the range {} than the input: the weights may be of a network that is put together in "
+        "another way (models/README.md), or the samples have another range",
+        std::abs(*shift), *shift < 0 ? "darker" : "brighter");
 }
 
 void rate_validity(const record::PointTrace& trace, Summary& summary) {

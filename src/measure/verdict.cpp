@@ -129,7 +129,7 @@ Verdict judge(const Summaries& summaries, bool strict, std::string_view noun) {
         verdict.reasons);
     if (count_if(summaries, is_measured) == 0) {
         verdict.validity = std::max(verdict.validity, Validity::invalid);
-        verdict.reasons.push_back(fmt::format("no {} was measured", noun));
+        verdict.reasons.push_back(fmt::format("no {} was {}", noun, noun == "image" ? "denoised" : "measured"));
     }
     if (const int64_t count = count_if(summaries, lacks_interval); strict && count > 0) {
         verdict.validity = std::max(verdict.validity, Validity::invalid);

@@ -64,6 +64,8 @@ struct Verification {
     bool seam_decides = false;              // true when the halo is exact: an error beyond the tolerance then fails
     double seam_tolerance = 0;
     std::vector<SeamRegion> seam_map;  // seam_error is the maximum over these regions
+    std::optional<double>
+        mean_shift;  // mean of the output less that of the input, [0,1] units, where they were looked at
 };
 
 template <class V, Like<Verification> T>
@@ -85,6 +87,7 @@ void fields(V& v, T& verification) {
     v("seam_against_whole_image", when(ran, verification.seam_against_whole_image));
     v("seam_decides", when(ran, verification.seam_decides));
     v("seam_map", or_null(verification.seam_map), "what seam_error is the maximum of, to three digits");
+    v("mean_shift", verification.mean_shift, "mean of the output less that of the input, in the windows looked at");
 }
 
 /// The quality of the output against the clean image, if that is known.

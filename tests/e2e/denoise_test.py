@@ -435,6 +435,37 @@ class Samples(program.ProgramTest):
         said = run('denoise', photo, self.folder / 'out.npy', *self.GRAY, '--range', '0:4095', '--sigma', '100').stdout
         self.assertNotIn('samples up to', said)
 
+    def test_noise_below_the_least_that_a_network_is_told_is_named(self):
+        """In 16 bits 0.0001 is 6.55 steps."""
+        source = random.Random(5)
+        for steps, highest, named in ((3, 250, True), (9, 250, False), (3, 60000, False)):
+            samples = [round(highest / 2 + highest / 3 * math.sin(i % 96 / 20) + source.gauss(0, steps)) for i in range(96 * 96)]
+            dim = self.write('dim.npy', npy(samples, (96, 96), '<u2'))
+            said = run('denoise', dim, self.folder / 'out.npy', '--device', 'cpu', code=0).stdout
+            self.assertEqual(bool(re.search(r'the noise is about \S+e-05 of the range, and networks are told 0.0001 at least', said)),
+                             named, said)
+
+    def test_an_output_that_is_darker_than_its_input_is_named(self):
+        """Weights of a network that gives the image, read as one that gives the noise: black, and verified."""
+        values, shapes = [], {}
+        for name, outs, ins in (('0', 8, 3), ('2', 8, 8), ('4', 3, 8)):
+            kernel = [float(out == into and tap == 4) for out in range(outs) for into in range(ins) for tap in range(9)]
+            for part, new, shape in (('weight', kernel, (outs, ins, 3, 3)), ('bias', [0.0] * outs, (outs,))):
+                shapes[f'model.{name}.{part}'] = {'dtype': 'F32', 'shape': shape, 'data_offsets': (4 * len(values), 4 * (len(values) + len(new)))}
+                values += new
+        header = json.dumps(shapes).encode()
+        weights = self.write('direct.safetensors', struct.pack('<Q', len(header)) + header + struct.pack(f'<{len(values)}f', *values))
+        photo = self.write('photo.png', png(64, 48, value=noise))
+        words = (photo, self.folder / 'out.png', '--device', 'cpu', '--sigma', '0.1')
+        for ranks in (0, 2):
+            said = run('denoise', *words, '--weights', weights, ranks=ranks, code=0).stdout
+            self.assertRegex(said, r'note: the output is 0\.[45]\d* of the range darker than the input')
+        for more in (('--network', 'dncnn'), ('--weights', 'seed:1', '--allow-untrained', '--network', 'unet')):
+            self.assertNotIn('than the input', run('denoise', *words, *more, code=0).stdout)
+        out = self.folder / 'bench'
+        run('bench', '--weights', weights, '--image', photo, '--device', 'cpu', '--stop-max-reps', 1, '--out', out, code=0)
+        self.assertIn('darker than the input', json.dumps(program.points(out)[0]['summary']['notes']))
+
     def test_in_a_folder_their_file_is_named_once(self):
         (self.folder / 'in').mkdir()
         photo, _ = self.write_samples('in/range.npy', 1)

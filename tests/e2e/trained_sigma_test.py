@@ -88,6 +88,12 @@ weights:
             line = self.denoise('--network', 'drunet', '--weights', 'default', '--sigma', sigma)[1]
             self.assertEqual('was trained for noise up to 0.2, not 0.3' in line, is_beyond, line)
 
+    def test_a_level_far_below_the_training_is_named(self):
+        """At a fifth of it PSNR still rises."""
+        for sigma, named in (('0.019', True), ('0.02', False), ('0.5', False)):
+            said = self.denoise('--sigma', sigma, '--weights', SHIPPED)[1]
+            self.assertEqual(f'trained for noise of 0.1, far above {sigma}: details are smoothed away' in said, named, said)
+
     def test_a_unet_is_told_no_sigma(self):
         line = self.denoise('--network', 'unet', '--weights', 'seed:1', '--allow-untrained', '--sigma', '0.05')[1]
         self.assertNotIn('sigma 0.05', line)

@@ -46,8 +46,12 @@ class Tune(program.ProgramTest):
 
     def test_writes_settings_that_run_and_denoise_take(self):
         for ranks in (0, 2):
+            before = self.output.read_bytes() if ranks else None
             result = self.tune(ranks=ranks, code=0)
             self.assertIn('★ taken', result.stdout)
+            self.assertIn(f'patchbench denoise IN OUT --config {self.output}', result.stdout)
+            kept = re.search(r'kept: +the earlier one, in (\S+)', result.stdout)
+            self.assertEqual((Path(kept[1]) / self.output.name).read_bytes() if kept else None, before)
             rows = [line.split() for line in result.stdout.splitlines() if re.match('(native|torch) ', line)]
             families = {('native', 'fp32'), ('torch', 'fp32'), ('torch', 'bf16')}
             if 'avx512_bf16' in Path('/proc/cpuinfo').read_text():

@@ -95,7 +95,7 @@ TEST_F(TorchFiles, OfUsualTrainersGiveTheNetworkOrItsAverage) {
         EXPECT_EQ(digest(name), name.starts_with("net-") ? net : average) << name;
         ++files;
     }
-    EXPECT_EQ(files, 24);
+    EXPECT_EQ(files, 30);
 }
 
 TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {
@@ -109,6 +109,9 @@ TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {
     EXPECT_EQ(note("average-basicsr"), "'params_ema' is read, not 'params'");
     EXPECT_EQ(note("average-timm"), "'state_dict_ema' is read, not 'state_dict'");
     EXPECT_EQ(note("average-nested"), "'ema' is read, not 'model'");
+    EXPECT_EQ(note("average-module"), "'ema' is read, not 'model'");
+    EXPECT_EQ(note("average-of-epochs"), "'swa_state_dict' is read, not 'state_dict'");
+    EXPECT_EQ(note("net-shadow"), "'model' is read, not 'ema'");
     EXPECT_EQ(note("average-beside"),
               "'params_ema' is read, not 'params'; not read beside the network: 'loss.vgg.weight', 'loss.window'");
     EXPECT_EQ(note("average-lightning"),

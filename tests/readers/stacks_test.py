@@ -272,12 +272,12 @@ class Stacks(program.ProgramTest):
     def test_its_levels_have_the_units_of_its_line(self):
         level = r'(\d+\.?\d*)'
         first, share, low, high, least, most = map(float, re.search(
-            rf'sigma {level} in its units \({level} of it\), .*; note: sigma is that of the first page, of all pages {level} to {level} '
+            rf'sigma {level} in its units \({level} of it\), .*; note: each page has its own sigma, here that of the first one; of all pages {level} to {level} '
             rf'\({level} to {level} of the range\)', self.noise_told('--range', '0:4000')).groups())
         self.assertEqual((first, share), (low, least))
         numpy.testing.assert_allclose((low, high, least, most), (80, 240, 0.02, 0.06), rtol=0.1)
         said = self.noise_told()
-        self.assertRegex(said, rf'sigma {level}, .*; note: sigma is that of the first page, of all pages {level} to {level}')
+        self.assertRegex(said, rf'sigma {level}, .*; note: each page has its own sigma, here that of the first one; of all pages {level} to {level}')
         self.assertNotIn('of the range', said)
 
     def test_a_level_that_is_not_that_of_the_noise_is_noted_in_its_units(self):

@@ -87,6 +87,9 @@ def trainer_files(torch, save):
     save({"arch": "small", "state_dict": net.state_dict(), "state_dict_ema": average.state_dict()}, "average-timm")
     save({"model": net.state_dict(), "ema": {"model": average.state_dict(), "updates": 7}}, "average-nested")
     save({**beside, "state_dict": {**under("model.", net), **under("ema_model.", averaged), **loss}}, "average-lightning")
+    save({"model": net.state_dict(), "ema": {"module": average.state_dict(), "updates": 3}}, "average-module")
+    save({"swa_state_dict": average.state_dict(), "state_dict": net.state_dict()}, "average-of-epochs")
+    save({"model": net.state_dict(), "ema": {"decay": 0.999, "shadow_params": list(average.parameters())}}, "net-shadow")
 
     torch.save(net.in_conv, save.folder / "whole.zip.pth")
     torch.save(net.in_conv, save.folder / "whole.legacy.pth", _use_new_zipfile_serialization=False)

@@ -116,7 +116,9 @@ std::string quality_note(const record::PointTrace& trace, bool is_beyond) {
 /// What to do where an engine ran out of memory; what else did says so itself.
 std::string memory_advice(const record::PointTrace& trace) {
     if (trace.reason.find("engine") == std::string::npos) return "";
-    const std::string smaller = "take a smaller --patch or --batch";
+    const bool is_free = trace.point.settings.halo.kind == config::HaloSetting::Kind::automatic;
+    const std::string smaller =
+        fmt::format("{}take a smaller --patch or --batch", is_free ? "" : "leave out --halo or ");
     const auto needs = plan::predict(trace.point);
     if (!needs || needs->peak_mib == 0) return "; " + smaller;
     return fmt::format("; a rank is predicted to take about {:.0f} MiB: allow more, or {}", std::ceil(needs->peak_mib),
@@ -170,7 +172,8 @@ ImageLine denoise_line(const DenoiseJob& job, const record::PointTrace& trace, c
         line.psnr_noisy_db = trace.quality->psnr_noisy_db;
         line.psnr_denoised_db = trace.quality->psnr_denoised_db;
     }
-    line.notes = notes_of(point, notes, {{seam_note(trace)}, {quality_note(trace, notes.is_beyond)}});
+    line.notes = notes_of(
+        point, notes, {{seam_note(trace)}, {quality_note(trace, notes.is_beyond)}, {measure::brightness_note(trace)}});
     line.not_kept = trace.lost_metadata;
     return line;
 }

@@ -200,7 +200,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
         if (group_.ranks.is_root()) pass.range = fit_range(settings.image, source);
         noise = find_sigma(settings.image, source, pass.range);
     });
-    settings.sigma = group_.ranks.broadcast(noise.sigma);
+    settings.sigma = group_.ranks.broadcast(std::max(noise.sigma, network::kSmallestSigma));
     run::together(group_.ranks, [&] {
         try {
             pass.point = plan::make_plan(
@@ -212,8 +212,8 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
         }
         // Where the level has no effect, another note will take the place of this one.
         if (group_.ranks.is_root() && !pass.range.is_beyond() && pass.point.sigma_note.empty())
-            pass.point.sigma_note =
-                sigma_ ? level_note(settings.image, source, noise.sigma) : noise_note(settings.image, noise);
+            pass.point.sigma_note = sigma_ ? level_note(settings.image, source, noise.sigma)
+                                           : noise_note(settings.image, noise, pass.range);
     });
     return pass;
 }
@@ -235,16 +235,15 @@ std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenFiles& fil
     return source;
 }
 
-/// Returns the noise level. Only the root estimates it, because other ranks would have to decode the file; they
-/// return 0.
+/// Returns the noise level, which may be less than a network takes. Only the root estimates it, because other ranks
+/// would have to decode the file; they return 0.
 image::NoiseEstimate Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                          const RangeFit& fit) const {
     const auto known = [](double sigma) { return image::NoiseEstimate{sigma, sigma}; };
     if (sigma_) return known(sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range()));
     if (image.noise_sigma > 0) return known(image.noise_sigma);
     if (!group_.ranks.is_root()) return {};
-    const image::NoiseEstimate noise = estimate_sigma(image, source, fit);
-    return noise.sigma < network::kSmallestSigma ? known(network::kSmallestSigma) : noise;
+    return estimate_sigma(image, source, fit);
 }
 
 /// The point's note on the noise level. That it has no effect is said of the first image alone where the user gave

@@ -68,21 +68,32 @@ void add_if_image(const fs::directory_entry& entry, const fs::path& folder, Foun
         ++found.num_passed_over;
 }
 
-void add_recursively(const fs::path& folder, const fs::path& output, Found& found) {
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+    std::vector<fs::directory_entry> entries;
+    std::error_code failure;
+    for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure))
+        entries.push_back(*it);
+    if (failure) throw UsageError("cannot list the folder '" + folder.string() + "': " + failure.message());
+    return entries;
+}
+
+/// `part`: the folder `whole`, or one in it.
+void add_recursively(const fs::path& whole, const fs::path& part, const fs::path& output, Found& found) {
     std::error_code not_there;
-    for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
-        const bool is_left_out = is_hidden(it->path()) || fs::equivalent(it->path(), output, not_there);
-        if (is_left_out && it->is_directory(not_there)) it.disable_recursion_pending();
-        add_if_image(*it, folder, found);
+    for (const fs::directory_entry& entry : entries_of(part)) {
+        const bool is_left_out =
+            is_hidden(entry.path()) || entry.is_symlink(not_there) || fs::equivalent(entry.path(), output, not_there);
+        if (!is_left_out && entry.is_directory(not_there)) add_recursively(whole, entry.path(), output, found);
+        add_if_image(entry, whole, found);
     }
 }
 
 Found images_in(const fs::path& folder, const DenoisePaths& paths) {
     Found found;
     if (paths.recursive)
-        add_recursively(folder, paths.output, found);
+        add_recursively(folder, folder, paths.output, found);
     else
-        for (const auto& entry : fs::directory_iterator(folder)) add_if_image(entry, folder, found);
+        for (const auto& entry : entries_of(folder)) add_if_image(entry, folder, found);
     std::ranges::sort(found.images, {}, &FoundImage::file);
     if (found.images.empty())
         throw UsageError("no images (.png .jpg .webp .bmp .tif .npy) in the folder '" + folder.string() + "'" +

@@ -144,7 +144,13 @@ image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::Ima
     return noise;
 }
 
-std::string noise_note(const config::ImageSettings& image, const image::NoiseEstimate& noise) {
+std::string noise_note(const config::ImageSettings& image, const image::NoiseEstimate& noise, const RangeFit& fit) {
+    const bool is_in_a_part = fit.kind == RangeFit::Kind::low || fit.kind == RangeFit::Kind::tiny;
+    if (is_in_a_part && noise.sigma > 0 && noise.sigma < network::kSmallestSigma)
+        return fmt::format(
+            "the noise is about {:.2g} of the range, and networks are told {} at least: too much is smoothed away; "
+            "--range auto or --range=LO:HI maps the samples",
+            noise.sigma, network::kSmallestSigma);
     const char* const grey = noise.is_grey
                                  ? "the noise is alike in red, green and blue, which a network for colours does not "
                                    "expect: sigma is up to half as much again (--sigma states another level)"

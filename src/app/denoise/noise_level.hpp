@@ -56,8 +56,10 @@ struct RangeFit {
 [[nodiscard]] image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                                   const RangeFit& fit);
 
-/// Says why the noise was taken for more than that of the finest detail, or of one colour; empty where it was not.
-[[nodiscard]] std::string noise_note(const config::ImageSettings& image, const image::NoiseEstimate& noise);
+/// Says why the noise was taken for more than that of the finest detail, or of one colour, or is told to the network as
+/// more than it is; empty where nothing of that is so.
+[[nodiscard]] std::string noise_note(const config::ImageSettings& image, const image::NoiseEstimate& noise,
+                                     const RangeFit& fit);
 
 /// Says that the noise in the same part of a file seems to be far from `sigma`, in [0,1]; otherwise, and where it
 /// cannot be estimated, empty. With a range both are in the samples' units.

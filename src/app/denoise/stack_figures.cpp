@@ -102,7 +102,7 @@ std::optional<record::Quality> StackFigures::quality() const {
 std::string StackFigures::levels_note() const {
     if (!first_point().uses_sigma || lowest_sigma_ == highest_sigma_) return "";
     const std::string shares = fmt::format("{:.4g} to {:.4g}", lowest_sigma_, highest_sigma_);
-    return "sigma is that of the first page, of all pages " +
+    return "each page has its own sigma, here that of the first one; of all pages " +
            (highest_level_ > 0
                 ? fmt::format("{:.4g} to {:.4g} ({} of the range)", lowest_level_, highest_level_, shares)
                 : shares);

@@ -13,6 +13,7 @@
 #include "base/user_paths.hpp"
 #include "config/settings_access.hpp"
 #include "engine/network_file.hpp"
+#include "report/results/jsonl_writer.hpp"
 #include "report/tables/tables.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
@@ -150,8 +151,10 @@ ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const TuneA
     }
     if (!best) refuse_all(result, task.limits);
     const measure::TuningTrial& trial = result.trials[*best];
+    const fs::path earlier = report::move_aside(fs::absolute(arguments.output), {}, {});
+    if (!earlier.empty()) print_text(stdout, "kept:     the earlier one, in {}\n", earlier.string());
     write_whole(arguments.output, tuned_config(trial.candidate.settings, remarks_of(result, trial)));
-    fmt::print("written:  {}\n", arguments.output);
+    fmt::print("written:  {0}: patchbench denoise IN OUT --config {0}\n", arguments.output);
     return ExitCode::ok;
 }
 

@@ -16,9 +16,31 @@ namespace {
 
 // Averaged weights first, as BasicSR (params_ema), timm (state_dict_ema, model_ema) and others load them: they are what
 // the training was for. Then the names of PyTorch Lightning and most scripts, of PyTorch's tutorials, of BasicSR.
-constexpr std::array<std::string_view, 13> kNestedUnder{
-    "params_ema",       "state_dict_ema", "model_ema", "ema_state_dict", "ema_model", "ema", "state_dict",
-    "model_state_dict", "model_state",    "params",    "model",          "network",   "net"};
+constexpr std::array<std::string_view, 17> kNestedUnder{"params_ema",
+                                                        "state_dict_ema",
+                                                        "model_ema",
+                                                        "ema_state_dict",
+                                                        "ema_model",
+                                                        "ema",
+                                                        "swa_state_dict",
+                                                        "averaged_state_dict",
+                                                        "best_state_dict",
+                                                        "state_dict",
+                                                        "model_state_dict",
+                                                        "model_state",
+                                                        "params",
+                                                        "model",
+                                                        "module",
+                                                        "network",
+                                                        "net"};
+
+/// Whether a name says that its weights may be better than others: parts of it between underscores.
+bool says_better(std::string_view name) {
+    constexpr std::array<std::string_view, 6> kWords{"ema", "swa", "averaged", "average", "avg", "best"};
+    const std::string joined = "_" + std::string(name) + "_";
+    return std::ranges::any_of(
+        kWords, [&](std::string_view word) { return joined.find("_" + std::string(word) + "_") != std::string::npos; });
+}
 
 struct NestedStateDict {
     size_t dict = 0;   // index into PickleHeap::dicts
@@ -49,6 +71,8 @@ class Search {
             name = shown(kNestedUnder[i]);
             chosen = std::move(found);
         }
+        for (const std::string_view other : better_names(dict))
+            if (others.find(shown(other)) == std::string::npos && shown(other) != name) add_item(others, shown(other));
         if (!chosen) return is_state_dict(dict) ? std::optional(NestedStateDict{dict, ""}) : std::nullopt;
         if (!others.empty()) chosen->note = fmt::format("{} is read, not {}", name, others);
         return chosen;
@@ -65,6 +89,18 @@ class Search {
             if (known != kNestedUnder.end()) nested[static_cast<size_t>(known - kNestedUnder.begin())] = inner->index;
         }
         return nested;
+    }
+
+    /// Of the dicts in `dict`, those that something is in.
+    [[nodiscard]] std::vector<std::string_view> better_names(size_t dict) const {
+        std::vector<std::string_view> names;
+        for (const auto& [key, value] : heap_.dicts[dict]) {
+            const auto* name = std::get_if<std::string_view>(&key);
+            const auto* inner = std::get_if<DictRef>(&value);
+            if (name != nullptr && inner != nullptr && says_better(*name) && !heap_.dicts[inner->index].empty())
+                names.push_back(*name);
+        }
+        return names;
     }
 
     [[nodiscard]] bool is_state_dict(size_t dict) const {
@@ -89,7 +125,12 @@ class TensorReader {
         const int64_t elements = check_view(key, tensor, storage);
         if (elements == 0) return {tensor.shape, {}};
         const Bytes bytes = storage_bytes(key, storage);
-        spend(key, tensor_bytes_, static_cast<uint64_t>(elements) * element_bytes);
+        const uint64_t bytes_of_tensor = static_cast<uint64_t>(elements) * element_bytes;
+        const auto [first, is_new] = first_at_.try_emplace({storage.key, tensor.offset}, key);
+        if (!is_new && bytes_of_tensor > file_.bytes - tensor_bytes_)
+            fail(key, "shares its values with " + shown(first->second) +
+                          ", as tied weights do: save a copy of each, with .clone()");
+        spend(key, tensor_bytes_, bytes_of_tensor);
         std::vector<float> values = is_dense(tensor)
                                         ? to_floats(bytes.subspan(static_cast<size_t>(tensor.offset) * element_bytes,
                                                                   static_cast<size_t>(elements) * element_bytes),
@@ -174,6 +215,7 @@ class TensorReader {
 
     const PickledFile& file_;
     std::map<std::string_view, Bytes> storages_;
+    std::map<std::pair<std::string_view, int64_t>, std::string_view> first_at_;  // by storage and offset
     uint64_t tensor_bytes_ = 0;
     uint64_t storage_bytes_ = 0;
 };

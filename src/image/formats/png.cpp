@@ -47,7 +47,7 @@ bool is_for_copying(std::string_view type) {
 /// readers assume them. The other chunks without a name describe the pixels, which are kept.
 std::string name_of_lost(std::string_view type, uint64_t first) {
     constexpr uint32_t kGammaOfSrgb = 45455;  // 1 / 2.2, times 100000
-    if (type == "tIME") return "time of change";
+    if (type == "tIME") return "time of change (tIME)";
     if (type == "cHRM" || type == "cICP" || type == "mDCV" || type == "mDCv" || type == "cLLI" || type == "cLLi" ||
         (type == "gAMA" && first != kGammaOfSrgb))
         return "colour tags other than the profile";

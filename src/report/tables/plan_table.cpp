@@ -168,12 +168,13 @@ constexpr size_t kFewNotes = 3;  // below the heading of a long plan
 
 std::string prediction_text(const plan::Plan& plan) {
     std::vector<std::string> formulas;
-    bool gpu = false, cropped = false;
+    bool gpu = false, cropped = false, native = false;
     for (const auto& point : plan.points) {
         if (!point.refusal.empty() || has_own_process(point.settings.engine) || !point.settings.network.has_layers())
             continue;
         gpu = gpu || point.device == DeviceKind::cuda;
         cropped = cropped || plan::is_cropped(point);
+        native = native || point.settings.engine == EngineKind::native;
         const std::string formula = fmt::format("    {}, engine {}, {}, {}", point.settings.network.name(),
                                                 config::format_setting(point.settings.engine),
                                                 name_of(point.settings.dtype), formula_of(point));
@@ -184,9 +185,12 @@ std::string prediction_text(const plan::Plan& plan) {
         "How it is predicted, from the layers of the networks\n"
         "  peak MiB of a rank in the engine's allocator: weights + input and output of the batches in flight + the "
         "larger of two moments\n  of a forward call, at full extent and at the deepest layers; pixels = batch x window"
-        "{}\n{}"
+        "{}\n{}{}"
         "  TFLOP: 2 x multiply-accumulates a pixel x pixels processed, halo and repeated windows included{}\n",
         gpu ? "; on a GPU a batch holds its samples, too, and cuDNN's scratch memory comes on top" : "",
+        native ? "  with engine native also memory of each thread: of one a rank where `threads` is auto (--set "
+                 "threads=N)\n"
+               : "",
         fmt::join(formulas, ""), cropped ? "; of cropped windows what each layer computes" : "");
 }
 

@@ -1,6 +1,7 @@
 #include "run/point/point_options.hpp"
 
 #include "base/engine_support.hpp"
+#include "base/text.hpp"
 #include "comm/interruption.hpp"
 #include "config/call_times.hpp"
 #include "config/text.hpp"
@@ -31,6 +32,17 @@ void warn_beyond_training(plan::Point& point, const engine::Weights& weights) {
     point.notes.push_back(point.sigma_note);
 }
 
+/// The input is scaled up to the level of the training, and the details of the image with it: a network smooths away
+/// those that are smaller than its noise. At a fifth PSNR still rises (models/README.md).
+std::string far_below_training(double sigma, double trained_sigma) {
+    constexpr double kFar = 5.01;
+    if (sigma == 0 || trained_sigma <= kFar * sigma) return "";
+    return fmt::format(
+        "the weights were trained for noise of {:g}, far above {:.3g}: details are smoothed away; take "
+        "weights for such noise, or of DRUNet",
+        trained_sigma, sigma);
+}
+
 int threads_of_rank(const config::PointSettings& settings, const plan::RankPlace& place) {
     return settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
 }
@@ -51,10 +63,15 @@ device::Conversion conversion_for(const plan::Point& point, const engine::Weight
 void settle_sigma(plan::Point& point, const engine::Weights& weights) {
     if (point.facts().takes_sigma) return warn_beyond_training(point, weights);
     if (!weights.trained_sigma) return leave_sigma_unused(point, weights);
-    if (!weights.replaced_sigma) return;
-    point.sigma_note = "trained_sigma = " + config::format_setting(*weights.trained_sigma) + " is used, though " +
-                       weights.source + " was trained for " + config::format_setting(*weights.replaced_sigma);
-    point.notes.push_back(point.sigma_note);
+    std::string note;
+    if (weights.replaced_sigma)
+        note = "trained_sigma = " + config::format_setting(*weights.trained_sigma) + " is used, though " +
+               weights.source + " was trained for " + config::format_setting(*weights.replaced_sigma);
+    if (const std::string far = far_below_training(point.sigma, *weights.trained_sigma); !far.empty())
+        add_item(note, far, "; note: ");
+    if (note.empty()) return;
+    point.sigma_note = note;
+    point.notes.push_back(note);
 }
 
 engine::EngineOptions engine_options(const plan::Point& point, const plan::RankPlace& place) {

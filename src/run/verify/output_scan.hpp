@@ -23,14 +23,20 @@ class TrivialOutput {
     [[nodiscard]] bool is_constant() const { return !input_constant_ && output_constant_; }
     /// Whether more parts could still show it to be trivial.
     [[nodiscard]] bool may_be() const { return equal_ || output_constant_; }
+    /// Mean of the output less that of the input, of the samples that are finite in both; nothing where there is none.
+    [[nodiscard]] std::optional<double> mean_shift() const {
+        return num_samples_ > 0 ? std::optional(sum_of_differences_ / num_samples_) : std::nullopt;
+    }
 
   private:
     bool equal_ = true, output_constant_ = true, input_constant_ = true;
     std::optional<float> first_in_, first_out_;
+    double sum_of_differences_ = 0, num_samples_ = 0;
 };
 
-/// Adds a reason for each way in which `found` is trivial, unless the reference of the windows that would tell is, in
-/// stored samples, the output itself. Collective: `found` agrees on all ranks. The reasons are the same on all ranks.
+/// Keeps the mean shift, and adds a reason for each way in which `found` is trivial, unless the reference of the
+/// windows that would tell is, in stored samples, the output itself. Collective: `found` agrees on all ranks. The
+/// reasons are the same on all ranks.
 void judge_trivial_output(const Subject& subject, const TrivialOutput& found, record::Verification& result);
 
 /// Judges an output of which each rank can read its own windows: by some of them, and by all where these are trivial.
