@@ -36,6 +36,13 @@ AXES = """
 })
 """
 
+# Of a trace, for Page.drawn: its axis, and the heights of what was measured; none of stars, limits, lines through the
+# points, predictions and points that did not fit.
+MEASURED = """
+[trace.yaxis ?? 'y', /predicted|out of memory|limit|memory of/.test(trace.name) || trace.marker?.symbol === 'star' ||
+    trace.hoverinfo === 'skip' ? [] : trace.y]
+"""
+
 # Links of the navigation that are partly hidden.
 CUT_LINKS = """
 (() => {

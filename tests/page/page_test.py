@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from browser import Browser, find_chromium
-from page_script import AXES, CHARTS, CONTRAST, CUT_LINKS, RECOMMENDED
+from page_script import AXES, CHARTS, CONTRAST, CUT_LINKS, MEASURED, RECOMMENDED
 from pages import Pages
 
 PROGRAM, WRITE_MADE_UP, FOLDER, *MPIRUN = sys.argv[1:]
@@ -31,6 +31,16 @@ SECTIONS = {
     'launches': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'namesakes': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
 }
+
+# Page, section, metric, axis and factor of charts that draw one figure of each point.
+HEIGHTS = (
+    ('gpu', 'throughput', 'useful_mpx_per_s', 'y', 1),
+    ('gpu', 'precision', 'useful_mpx_per_s', 'y', 1),
+    ('gpu', 'devices', 'useful_mpx_per_s', 'y', 1),
+    ('gpu', 'memory', 'allocated_peak_mib', 'y', 1),
+    ('shapes', 'shape', 'allocated_peak_mib', 'y', 1),
+    ('shapes', 'shape', 'pixels_per_forward', 'y2', 1e-6),
+)
 
 
 class Page(unittest.TestCase):
@@ -216,6 +226,140 @@ class Page(unittest.TestCase):
         ends = self.drawn('throughput', '(trace.error_y?.visible ? trace.y.map((y, i) => y + trace.error_y.array[i]) : [])')
         self.assertGreater(sum(map(len, ends)), 8)
         self.assertLessEqual({round(end, 6) for trace in ends for end in trace}, said)
+
+    def points_of(self, name):
+        """Returns the points of the results behind a page by the names that they have there."""
+        lines = map(json.loads, (self.pages[name].parent / 'results.jsonl').read_text().splitlines())
+        points = [line for line in lines if line['type'] == 'point']
+        labels = [line['label'] for line in points]
+        return {line['label'] if labels.count(line['label']) == 1 else f'{line["label"]}#{line["index"]}': line for line in points}
+
+    def chosen(self, section):
+        """Returns each choice of a section with its charts: (its text, [(traces, shapes) of each])."""
+        return self.browser.evaluate(f'''(() => {{
+            const section = document.getElementById('{section}'), select = section.querySelector('select');
+            return [...select.options].map(option => {{
+              select.value = option.value;
+              select.dispatchEvent(new Event('change'));
+              return [option.textContent, [...section.querySelectorAll('.plot')].map(
+                  plot => [plot.data, plot.layout.shapes ?? []])];
+            }});
+          }})()''')
+
+    def assert_near(self, found, expected):
+        self.assertEqual(len(found), len(expected))
+        for one, other in zip(found, expected):
+            self.assertAlmostEqual(one, other, delta=1e-9 + 1e-9 * abs(other))
+
+    def test_stages_are_those_of_the_file(self):
+        self.open('tiny')
+        labels = {line['index']: label for label, line in self.points_of('tiny').items()}
+        shares = {labels[one['point']]: one['stage_shares'] for one in self.summary_of('tiny')['points']}
+        words = self.browser.evaluate('pb.stageWords')
+        traces = self.drawn('stages', '[trace.name, trace.y, trace.x]')
+        self.assertEqual({name for name, _, _ in traces}, {words[stage] for one in shares.values() for stage in one})
+        for stage, word in words.items():
+            for _, names, xs in (trace for trace in traces if trace[0] == word):
+                self.assert_near(xs, [100 * shares[name].get(stage, 0) for name in names])
+
+    def test_spans_are_those_of_the_file(self):
+        self.open('tiny')
+        words = self.browser.evaluate('pb.stageWords')
+        points = self.points_of('tiny')
+        for label, [[traces, _]] in self.chosen('timeline'):
+            said = {(f'rank {rank["rank"]} · {words[stage]}', begin, end - begin)
+                    for rank in points[label]['samples']['ranks']
+                    for stage, begin, end in zip(*(rank['timeline'][key] for key in ('stage', 'begin_s', 'end_s')))}
+            self.assertGreater(len(said), 4)
+            self.assertEqual({span for trace in traces for span in zip(trace['y'], trace['base'], trace['x'])}, said)
+
+    def test_repetitions_are_those_of_the_file(self):
+        self.open('scaling')
+        points = self.points_of('scaling')
+        for label, [[traces, _], *_] in self.chosen('telemetry'):
+            samples, outliers = points[label]['samples'], points[label]['summary']['outlier_reps']
+            self.assertEqual(traces[0]['y'], samples['wall_s'])
+            self.assertEqual([i for i, mark in enumerate(traces[0]['marker']['symbol']) if mark == 'diamond'], outliers)
+            self.assertEqual(len(traces), 1 + len(samples['ranks']))
+            for trace, rank in zip(traces[1:], samples['ranks']):
+                self.assert_near(trace['y'], [100 * cpu / wall for cpu, wall in zip(rank['cpu_s'], samples['wall_s'])])
+
+    def test_cells_and_seams_lie_where_the_file_says(self):
+        self.open('tiny')
+        points = self.points_of('tiny')
+        for label, [[traces, lines]] in self.chosen('seams'):
+            region, = points[label]['verification']['seam_map']
+            self.assertEqual((region['height'], region['width']), (64, 96))
+            cell, columns = region['cell_px'], -(-region['width'] // region['cell_px'])
+            self.assertEqual(sum(traces[0]['z'], []), region['errors'])
+            self.assertEqual([len(row) for row in traces[0]['z']], [columns] * (len(region['errors']) // columns))
+            self.assertEqual(traces[0]['x'], [(i + 0.5) * cell for i in range(columns)])
+            self.assertEqual(traces[0]['y'], [(i + 0.5) * cell for i in range(len(region['errors']) // columns)])
+            self.assertEqual(traces[0]['zmax'], max(region['errors']) or 1 / 255)
+            self.assertEqual([(line['x0'], line['x1'], line['y0'], line['y1']) for line in lines],
+                             [(32, 32, 0, 64), (64, 64, 0, 64), (0, 96, 32, 32)])
+
+    def test_scalings_are_those_of_the_file(self):
+        self.open('scaling')
+        words = self.browser.evaluate(
+            'Object.fromEntries([...pb.stageNames, "waiting", "other"].map(name => [name, pb.partWords(name)]))')
+        for scaling, (_, charts) in zip(self.summary_of('scaling')['scalings'], self.chosen('scaling'), strict=True):
+            points = scaling['points']
+            speedups, efficiencies, parts, waits = ([trace['y'] for trace in traces] for traces, _ in charts)
+            for key, factor, (ideal, bound, reached), (traces, _) in (
+                    ('speedup', 1, speedups, charts[0]), ('efficiency', 100, efficiencies, charts[1])):
+                self.assert_near(reached, [factor * one[key] for one in points])
+                self.assert_near(ideal, [one['ideal'] if factor == 1 else 100 for one in points])
+                self.assert_near(bound, [one['bound' if factor == 1 else 'efficiency_bound'] * factor for one in points])
+                bars = traces[2]['error_y']
+                for at, one in list(enumerate(points))[1:]:
+                    self.assertAlmostEqual(reached[at] + bars['array'][at], factor * one[f'{key}_high'])
+                    self.assertAlmostEqual(reached[at] - bars['arrayminus'][at], factor * one[f'{key}_low'])
+            for trace, drawn in zip(charts[2][0], parts):
+                part, = (name for name, word in words.items() if word == trace['name'])
+                self.assert_near(drawn, [100 * one['parts'].get(part, 0) for one in points])
+            for drawn, one in zip(waits, points[1:]):
+                self.assert_near(drawn, [1e3 * rank['waiting_s'] for rank in one['ranks']])
+
+    def test_curves_and_residuals_are_those_of_the_file(self):
+        self.open('gpu')
+        for times, (_, [[traces, _]]) in zip(self.summary_of('gpu')['batch_times'], self.chosen('fit'), strict=True):
+            measured, = (trace for trace in traces if trace.get('name', '').startswith('measured'))
+            self.assert_near(measured['y'], [1e3 * one['window_s'] for one in times['samples']])
+            self.assertEqual(measured['x'], [one['batch'] for one in times['samples']])
+            curves = sorted((times[key] for key in ('falling', 'rising', 'left_arm') if times[key]), key=str)
+            lines = [trace for trace in traces if trace['mode'] == 'lines' and 'fill' not in trace]
+            said = [[1e3 * at['window_s'] for at in curve['line']] for curve in curves]
+            self.assertCountEqual([[round(y, 9) for y in line['y']] for line in lines],
+                                  [[round(y, 9) for y in line] for line in said])
+            self.assertCountEqual([[round(y, 9) for y in trace['y']] for trace in traces if trace.get('yaxis') == 'y2'],
+                                  [[round(100 * one, 9) for one in curve['residuals']] for curve in curves])
+            for trace in (trace for trace in traces if trace.get('fill')):
+                ends = [round(1e3 * at[key], 9) for curve in curves for at in curve['line'] for key in ('low_s', 'high_s')
+                        if at[key] is not None]
+                self.assertLessEqual({round(y, 9) for y in trace['y']}, set(ends))
+
+    def test_bars_and_lines_are_as_high_as_the_file_says(self):
+        for name, section, key, axis, factor in HEIGHTS:
+            with self.subTest(page=name, section=section, figure=key):
+                self.open(name)
+                said = {round(factor * (line['summary'][key] or 0), 6) for line in self.points_of(name).values()}
+                drawn = [round(y, 6) for trace_axis, ys in self.drawn(section, MEASURED) if trace_axis == axis
+                         for y in ys if y is not None]
+                self.assertGreater(len(drawn), 1)
+                self.assertLessEqual(set(drawn), said)
+
+    def test_bars_of_engines_are_as_high_as_the_file_says(self):
+        self.open('engines')
+        points = list(self.points_of('engines').values())
+        charts = self.browser.evaluate('[...document.querySelectorAll("#engines .plot")]'
+                                       '.map(plot => plot.data.map(trace => trace.y))')
+        for traces, (key, factor) in zip(charts, (('call_mean_s', 1e3), ('cpu_per_patch_s', 1e3), ('cpu_percent', 1),
+                                                  ('engine_peak_mib', 1))):
+            self.assertCountEqual([round(y, 6) for ys in traces for y in ys],
+                                  [round(factor * line['summary'][key], 6) for line in points])
+        for ys, key in zip(charts[4], ('load_s', 'prepare_s', 'first_pass_s')):
+            self.assertCountEqual([round(y, 6) for y in ys], [round(line['summary'][key] or 0, 6) for line in points])
 
     def test_jumps_are_those_of_the_file(self):
         self.open('shapes')
