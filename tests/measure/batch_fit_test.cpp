@@ -116,6 +116,19 @@ TEST(BatchCurve, FourBatchesAreEnoughForIntervalsOfAllParameters) {
         ASSERT_TRUE(interval) << name;
         EXPECT_NEAR(interval->high - value, expected[i].second, 1e-4) << name;
     }
+    const auto half_band = [&](size_t place) {
+        return curve.line.at(place).band.value().high - curve.line[place].window_s;
+    };
+    EXPECT_NEAR(half_band(0), 0.458429, 1e-4);
+    EXPECT_NEAR(half_band(curve.line.size() / 2), 0.206975, 1e-4) << "at the square root of 8";
+    EXPECT_NEAR(half_band(curve.line.size() - 1), 0.168956, 1e-4);
+}
+
+TEST(BatchCurve, AnExponentAtTheBoundOfItsSearchIsNotFixedByTheData) {
+    const auto steep = fit_batch_curve(CurveForm::falling, {{1, 4}, {2, 1.01}, {4, 1}, {8, 1.01}}).value();
+    EXPECT_NEAR(parameter(steep, "alpha"), 5, 0.05);
+    EXPECT_FALSE(steep.parameters[1].interval);
+    EXPECT_THAT(steep.notes, testing::ElementsAre(HasSubstr("bound of its search")));
 }
 
 TEST(BatchCurve, ASmallExponentIsFixedByTheData) {

@@ -93,6 +93,8 @@ TEST(Bottleneck, TheShareOfTheNetworkIsThatOfTheTable) {
     EXPECT_NEAR(summary.efficiency.value(), 0.885, 1e-9);
     EXPECT_NEAR(summary.bottleneck->share, 0.885, 1e-9);
     EXPECT_THAT(summary.bottleneck->evidence, AllOf(HasSubstr("network "), HasSubstr(" 88.5 % "), HasSubstr(" 7 % ")));
+    for (auto& rank : trace.ranks) rank.forward_call_s.assign(3, 0.94 * trace.wall_s.front());
+    EXPECT_THAT(found_in(trace).evidence, AllOf(HasSubstr(" 94.0 % "), Not(HasSubstr("longer")))) << "by 1 %";
     for (auto& rank : trace.ranks) rank.forward_call_s.clear();
     EXPECT_THAT(found_in(trace).evidence, AllOf(HasSubstr("network "), HasSubstr(" 95.0 % ")));
 }

@@ -47,9 +47,12 @@ inline record::RankTrace rank_of_every_figure(int number) {
         rank.forward_call_s.push_back(call_s * call_of_every_figure(i, number));
         rank.round_trip_s.push_back(1.5 * rank.forward_call_s.back());
     }
-    rank.memory.reserved_peak += number << 20;
-    rank.memory.engine_peak = (500 + 30 * number) << 20;
-    rank.memory.device_used = int64_t{2000 - 100 * number} << 20;
+    constexpr std::array kPlace{0, 2, 1};  // neither the first nor the last rank has most
+    const int more = kPlace.at(place);
+    rank.memory.reserved_peak += more << 20;
+    rank.memory.engine_peak = (500 + 30 * more) << 20;
+    rank.memory.device_used = int64_t{1800 + 100 * more} << 20;
+    rank.memory.host_peak = int64_t{1000 + more} << 20;
     for (size_t i = 0; i < rank.bounds.size(); ++i)
         rank.bounds.at(i) = 10.0 * static_cast<double>(i + 1) + number * number;
     return rank;

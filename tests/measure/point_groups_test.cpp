@@ -79,6 +79,16 @@ TEST(BatchPanel, ADeviceIsTheOneThatWasUsedWhicheverWasAskedFor) {
     EXPECT_THAT(panels_of(traces)[0].all.points, ElementsAre(4, 2));
 }
 
+TEST(BatchPanel, LevelAndRanksAreThoseThatWereUsedWhateverWasAskedFor) {
+    auto traces = batch_sweep();
+    traces[1].point.settings.sigma.level = traces[1].point.sigma;
+    traces[2].point.settings.ranks.count = traces[2].point.num_ranks;
+    ASSERT_EQ(panels_of(traces).size(), 1U);
+    EXPECT_THAT(panels_of(traces)[0].lines[0].points, ElementsAre(1, 2, 4));
+    traces[2].point.sigma /= 2;
+    EXPECT_THAT(panels_of(traces).at(0).all.points, ElementsAre(4, 1)) << "another level";
+}
+
 TEST(BatchPanel, OtherNetworksHaveAPanelOfTheirOwn) {
     auto traces = batch_sweep();
     for (auto trace : batch_sweep()) {

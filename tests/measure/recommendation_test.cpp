@@ -65,6 +65,10 @@ TEST(Recommendation, IsNoneWhereNoPointQualifies) {
     EXPECT_THAT(seams[0].reason,
                 AllOf(HasSubstr("3 with visible seams"), HasSubstr(" from 1 "), HasSubstr("0.002"), HasSubstr("halo")));
 
+    auto less = sweep(kVisible);
+    less[1].verification.seam_error = 0.25;  // neither the first nor the last
+    EXPECT_THAT(recommended(less)[0].reason, HasSubstr("seam error from 0.25 on"));
+
     auto mixed = sweep(kVisible);
     mixed[0].verification.outcome = record::Verification::Outcome::off;
     mixed[1].verification.seam_error = std::nullopt;
@@ -151,6 +155,16 @@ TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {
     EXPECT_EQ(recommended(traces)[0].point, 2);
     traces[0].num_patches = 1;
     EXPECT_EQ(recommended(traces)[0].point, 4) << "one patch meets no other";
+}
+
+TEST(Recommendation, TheLargestHaloWhoseSeamsShowIsTooSmallWhicheverPointComesFirst) {
+    auto traces = sweep(kHidden);
+    traces[1].verification.seam_error = traces[2].verification.seam_error = kVisible;
+    traces[1].point.halo = 18;
+    traces[2].point.halo = 8;
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt) << "its halo of 16 is less than 18";
+    std::swap(traces[1], traces[2]);
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
 }
 
 TEST(Recommendation, IsNoneWhilePointsAreStillToBeMeasured) {

@@ -146,6 +146,7 @@ TEST(Summary, ImbalanceCountsIdleRanks) {
 TEST(Summary, ContextSaysHowRanksArePlacedAndShareTheWork) {
     record::PointTrace trace = three_rank_trace();
     EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("ranks", "3")));
+    EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("image", "retina, \"left\".png 1000 x 1250 x 3")));
     trace.point.settings.placement = config::Placement::scatter;
     trace.point.settings.schedule = config::Schedule::dynamic;
     EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("ranks", "3, scatter, dynamic")));
@@ -301,6 +302,9 @@ TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
     EXPECT_DOUBLE_EQ(record::core_share_of(trace).value(), 0.6 / 0.8);
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
     EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("a rank had one for 75 % of")));
+    trace.ranks[1].cpu_s = {0.4776, 0.4776, 0.8};
+    EXPECT_EQ(summarise(trace).validity, Validity::invalid);
+    EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("a rank had one for 59 % of"))) << "59.7 %; 60 % is enough";
     trace.ranks[1].cpu_s = {0.4, 0.4, 0.5};
     EXPECT_EQ(summarise(trace).validity, Validity::invalid);
     EXPECT_THAT(summarise(trace).reasons, Contains(HasSubstr("less than 60 % of the time of its forward calls")));
@@ -367,6 +371,8 @@ TEST(Summary, OutliersAreCountedMarkedAndKept) {
     EXPECT_THAT(summary.notes, Contains(HasSubstr("1 of 7 repetitions")));
     EXPECT_GT(summary.pipeline_mean_s.value(), 1.5) << "kept";
     EXPECT_FALSE(summarise(trace_of({1.0, 9.0, 1.0})).outliers);
+    EXPECT_EQ(summarise(three_rank_trace()).outliers, 0) << "of six passes, which have a drift, too";
+    EXPECT_NEAR(summarise(three_rank_trace()).drift.value(), 2.55 / 2.2 - 1, 1e-12);
 }
 
 TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {

@@ -142,6 +142,14 @@ TEST(TuningRounds, LetAnEngineWaitOfWhichNothingWasTried) {
     EXPECT_THAT(drop_reasons(trials), ElementsAre("", "oom: takes 9 GiB", "others of its kind are out"));
 }
 
+TEST(TuningRounds, LetAPrecisionWaitOfWhichNothingWasTried) {
+    TuningTrials trials{trial_on(EngineKind::native, 256, 1), trial_on(EngineKind::native, 256, 2),
+                        trial_on(EngineKind::torch, 256, 9), trial_of(EngineKind::torch, 512, 1e6, 512)};
+    trials[3].candidate.settings.dtype = Precision::bf16;
+    halve(trials, 256);
+    EXPECT_THAT(drop_reasons(trials), ElementsAre("", "", "slower", ""));
+}
+
 TEST(TuningRounds, EndWithTheFastestOnTheLargestCrop) {
     TuningTrials trials{trial_on(EngineKind::torch, 256, 1), trial_on(EngineKind::torch, 512, 4),
                         trial_on(EngineKind::native, 512, 3), trial_on(EngineKind::native, 512, 2)};

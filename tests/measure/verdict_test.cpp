@@ -64,6 +64,9 @@ TEST(Verdict, OfImagesNamesThoseThatWereNotToBeVerified) {
     EXPECT_EQ(broken.exit_code, ExitCode::failed);
     EXPECT_THAT(broken.reasons, Contains(HasSubstr("1 of 2 images not verified")));
     EXPECT_EQ(judge({unverified()}, false).validity, Validity::invalid) << "a speed that nobody checked";
+    Summary shared = unverified();
+    shared.reasons.emplace_back("ranks share a device");
+    EXPECT_EQ(judge_images({shared, good()}).verdict.validity, Validity::invalid) << "that is not all";
 }
 
 TEST(Verdict, OfImagesThatWereAllCutShortFindsNothingInvalid) {

@@ -118,6 +118,9 @@ TEST(WidthSeries, NeedsThreeWidthsWithAPeak) {
     auto traces = widths();
     for (size_t i = 0; i < 4; ++i) traces[i].status = record::PointStatus::oom;
     EXPECT_THAT(series_of(traces), IsEmpty());
+    EXPECT_THAT(series_of({wide_point(1, 1024, 100, 1), wide_point(2, 1024, 100, 1), wide_point(3, 2048, 900, 2)}),
+                IsEmpty())
+        << "one of the two was measured twice";
 }
 
 TEST(WidthSeries, PathsAreThoseOfTheForwardCalls) {
