@@ -68,6 +68,8 @@ TEST(Csv, HoldsEverySettingAndEveryMetricInFullPrecision) {
     EXPECT_EQ(cells.at("memory_limit_mib"), "0");
     EXPECT_EQ(cells.at("image.path"), "photos/retina, \"left\".png");
     EXPECT_EQ(cells.at("settled.halo_px"), "20");
+    EXPECT_EQ(cells.at("settled.image_height_px"), "1000");
+    EXPECT_EQ(cells.at("settled.image_width_px"), "1250");
     EXPECT_EQ(cells.at("allocated_peak_rank"), "1");
     for (const auto& metric : metrics()) EXPECT_EQ(cells.count(metric.key), 1u) << metric.key;
     EXPECT_EQ(std::stod(cells.at("pipeline_s")), 1.0 / 3);
@@ -86,6 +88,9 @@ TEST(Csv, ANoiseLevelThatIsLeftToTheImageIsAutoNotANumber) {
     const auto cells = row(written({three_rank_trace()}), 0);
     EXPECT_EQ(cells.at("sigma"), "auto");
     EXPECT_EQ(cells.at("settled.sigma"), "0.1");
+    record::PointTrace without = three_rank_trace();
+    without.point.uses_sigma = false;
+    EXPECT_EQ(row(written({without}), 0).at("settled.sigma"), "") << "its network knows no level";
 }
 
 TEST(Csv, WhatIsAbsentIsEmptyNeverZero) {

@@ -176,6 +176,17 @@ TEST(Chrome, PutsSpansOnOneClockInMicroseconds) {
     FAIL() << "rank 1 has no forward call";
 }
 
+TEST(Chrome, SaysOfAPointWhatItsClockAndItsTimelineLack) {
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace()})});
+    std::map<int, Parsed> lacks;
+    for (const auto& event : trace["traceEvents"])
+        if (event["ph"] == "X" && event["tid"] == 0) lacks[event["pid"]] = event["args"];
+    ASSERT_EQ(lacks.size(), static_cast<size_t>(kTraceRanks));
+    EXPECT_EQ(lacks[0]["clock_error_us"], 0);
+    EXPECT_NEAR(lacks[2]["clock_error_us"], 2.5, 1e-9);
+    EXPECT_EQ(lacks[2]["spans_left_out"], 3);
+}
+
 TEST(Chrome, LetsPointsFollowOneAnother) {
     record::PointTrace first = three_rank_trace(), second = unverified_trace();  // a timeline needs no VALID point
     first.ranks[0].timeline.spans.back().end_s = 5;  // the rank that ends last is not the last rank
@@ -231,6 +242,9 @@ TEST(Gbench, CountsTheThreadsOfAllRanks) {
     auto& places = results.sessions[0].environment.topology.ranks;
     for (size_t rank = 0; rank < places.size(); ++rank) places[rank].threads = 8 - static_cast<int>(rank);
     EXPECT_EQ(exported("gbench", {results})["context"]["num_cpus"], 8 + 7 + 6);
+    EXPECT_EQ(exported("gbench", {results})["context"]["library_build_type"], "release");
+    results.sessions[0].environment.build_type = "Debug";
+    EXPECT_EQ(exported("gbench", {results})["context"]["library_build_type"], "debug");
 }
 
 TEST(Markdown, HasVerdictEnvironmentTableAndNotes) {

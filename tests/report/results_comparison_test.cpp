@@ -133,6 +133,10 @@ TEST(ResultsComparison, ASideThatLackedCoresShowsNoDifference) {
     EXPECT_EQ(compared(8, 0.65, 12, 0.65).change, measure::Change::slower) << "both did";
     EXPECT_EQ(compared(8, 1, 16, 0.85).change, measure::Change::slower) << "more than by cores";
     EXPECT_EQ(compared(8, 1, 10, 0.91).change, measure::Change::slower) << "as good as a core";
+    const auto mixed =
+        compare_results({launch_with_cores(8, 1), launch_with_cores(8.01, 1)},
+                        {launch_with_cores(10, 0.65), launch_with_cores(10.01, 0.65), launch_with_cores(10.02, 0.95)});
+    EXPECT_THAT(mixed.points.at(0).comparison.value().reason, HasSubstr("for 75 % in NEW")) << "of all its launches";
 }
 
 TEST(ResultsComparison, LaunchesThatWereNotMadeInTurnsAreSaidToBeThat) {

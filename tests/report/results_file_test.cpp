@@ -94,6 +94,17 @@ TEST_F(Results, WhatWasSimulatedIsNoMeasurementAfterwards) {
     EXPECT_TRUE(load_results(file_).points.at(0).summary.simulated);
 }
 
+TEST_F(Results, TheLevelOfANetworkThatKnowsNoneIsThatOfItsImage) {
+    record::PointTrace trace = watched_trace();
+    trace.point.uses_sigma = false;
+    trace.point.settings.image.noise_sigma = trace.point.sigma = 0.125;
+    {
+        JsonlWriter writer(file_, {.name = "night"}, environment());
+        writer.write_point(trace, measure::summarise(trace));
+    }
+    EXPECT_EQ(load_results(file_).points.at(0).trace.point.sigma, 0.125) << "as the plan has it";
+}
+
 TEST_F(Results, TheShapeOfARelativeIsReadBack) {
     EXPECT_EQ(text().find("widths"), std::string::npos) << "standard networks need none";
     record::PointTrace trace = watched_trace();
@@ -249,6 +260,12 @@ TEST_F(Results, DrawingsThatDoNotFitTogetherAreErrorsWithTheirPlace) {
     EXPECT_THAT(refusal(replaced("\"cell_px\":8", "\"cell_px\":0")), HasSubstr("seam_map[0]"));
     TearDown(), SetUp();
     EXPECT_THAT(refusal(replaced("\"height\":4,", "\"height\":9223372036854775807,")), HasSubstr(":2: "));
+}
+
+TEST_F(Results, AnExitCodeThatPatchbenchDoesNotHaveIsRefused) {
+    put(replaced("\"exit_code\":0", "\"exit_code\":5"));
+    EXPECT_EQ(load_results(file_).end.value().verdict.exit_code, ExitCode::partial);
+    EXPECT_THAT(refusal(replaced("\"exit_code\":5", "\"exit_code\":6")), HasSubstr(":4: exit_code: "));
 }
 
 TEST_F(Results, APointThatStandsTwiceIsRefused) {

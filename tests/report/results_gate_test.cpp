@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 namespace pb::report {
@@ -74,6 +75,23 @@ TEST(ResultsGate, BelievesSeveralLaunchesASide) {
     auto missing = compare_results(kOld, {results_of({})});
     judge_by_launches(missing);
     EXPECT_FALSE(missing.points.at(0).comparison);
+}
+
+TEST(ResultsGate, DecidesNothingWhereTheIntervalReachesTheLimit) {
+    const std::vector<ResultsFile> spread = {launch(7.8), launch(8), launch(8.4)};
+    EXPECT_THAT(undecided(compare_results(kOld, spread), 0.03), ElementsAre(HasSubstr("of the change reaches +7.")));
+    EXPECT_THAT(undecided(compare_results(kOld, spread), 0.1), IsEmpty());
+    EXPECT_FALSE(would_launches_decide(compare_results(kOld, spread), 0.03)) << "three a side did not";
+    EXPECT_TRUE(would_launches_decide(compare_results(kOld, {launch(7.8), launch(8.4)}), 0.03));
+}
+
+TEST(ResultsGate, ShowsTheIntervalOfTheChangeFromItsLowerEnd) {
+    const auto compared = compare_results(kOld, {launch(16), launch(16.8), launch(15.2)});
+    const Interval ends = compared.points.at(0).comparison.value().ratio_interval.value();
+    ASSERT_LT(ends.low, ends.high);
+    const std::string change = fmt::format(" [{:+.1f} %, {:+.1f} %]", 100 * (ends.low - 1), 100 * (ends.high - 1));
+    EXPECT_THAT(comparison_table(compared), HasSubstr("+99.8 %" + change));
+    EXPECT_THAT(comparison_markdown(compared), HasSubstr(change));
 }
 
 TEST(ResultsGate, FailsForAWrongOutputInOneOfTheLaunches) {

@@ -281,6 +281,9 @@ TEST(EnvironmentDifferences, RanksThatShareACoreAreOthers) {
     EXPECT_EQ(decisive[0].text(), "cores: 1 core shared by 3 ranks -> 1 core a rank");
     for (plan::RankPlace& place : shared.topology.ranks) place.affinity = std::to_string(7 - place.rank);
     EXPECT_TRUE(decisive_differences(shared, apart).empty()) << "other cores, as many";
+    for (plan::RankPlace& place : shared.topology.ranks) place.affinity.clear();
+    EXPECT_TRUE(decisive_differences(shared, apart).empty()) << "an older file does not know them";
+    EXPECT_TRUE(decisive_differences(apart, shared).empty());
 }
 
 TEST(EnvironmentDifferences, AnotherNodeOfTheSameKindIsNotDecisive) {

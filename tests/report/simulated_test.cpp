@@ -90,6 +90,11 @@ TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
         << "which halo that is is not known yet";
     EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }), HasSubstr("timed.results"));
+    record::PointTrace in_slabs = called(4, 0.5);
+    in_slabs.point.exchanges_rows = true;
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({in_slabs}), wanted()); }),
+                HasSubstr("timed.results"))
+        << "a slab is no window";
     record::PointTrace untimed = called(4, 0.5);
     for (record::RankTrace& rank : untimed.ranks) rank.forward_call_s.clear();
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({untimed}), wanted()); }),

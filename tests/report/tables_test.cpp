@@ -3,6 +3,7 @@
 #include "measure/three_rank_trace.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 #include "report/tables/text.hpp"
 #include "report/tables/text_table.hpp"
 #include "support/study_points.hpp"
@@ -272,6 +273,20 @@ TEST(StudyText, HasThePartsThatTheStudyHas) {
     EXPECT_THAT(study_text(study), Not(HasSubstr("fastest batch")));
 }
 
+TEST(StudyText, NamesTheCurveUpToTheFastestBatchAndThatOfAll) {
+    measure::StudySummary study;
+    study.batch_times = {{.label = "a label", .scope = measure::TimeScope::forward, .samples = {}, .fit = {}}};
+    const auto curve_to = [](double batch) {
+        measure::BatchCurve curve;
+        curve.line = {{1, 1, std::nullopt}, {batch, 1, std::nullopt}};
+        return curve;
+    };
+    study.batch_times[0].fit.left_arm = curve_to(4);
+    study.batch_times[0].fit.falling = curve_to(8);
+    study.batch_times[0].fit.rising = curve_to(16);
+    EXPECT_THAT(study_text(study), AllOf(ContainsRegex("left arm: .* b = 1..4:"), ContainsRegex("all: .* b = 1..16:")));
+}
+
 measure::PointProfile profile_of_layers(int num_layers) {
     measure::PointProfile profile{
         .point = 4, .label = "dncnn-p256", .rank = 2, .calls = 3, .windows = 4, .forward_s = 1, .layers = {}};
@@ -346,6 +361,8 @@ TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
     EXPECT_EQ(occurrences(text, "node"), 4u) << text;
     EXPECT_THAT(text, HasSubstr("1002")) << "host peak of rank 2, MiB";
     EXPECT_THAT(text, ContainsRegex(" 300 +400 ")) << "allocated and reserved by rank 1";
+    trace.ranks[1].memory.device_used = int64_t{777} << 20;
+    EXPECT_THAT(ranks_table(measure::summarise(trace), three_hosts()), ContainsRegex(" 300 +400 +777 +1001\n"));
 }
 
 TEST(ScalingText, HasTheIntervalOfEachFigure) {
@@ -359,6 +376,27 @@ TEST(ScalingText, HasTheIntervalOfEachFigure) {
     point.efficiency_range = Interval{9, 9.5};
     EXPECT_THAT(scaling_text(scaling, 200), ContainsRegex(" 3.000 .2.000, 4.000. +5.000 .6.000, 7.000. .*"
                                                           " 8.000 .9.000, 9.500. "));
+}
+
+TEST(ScalingText, HasTheFiguresOfEachHeading) {
+    measure::Scaling scaling{.label = "dncnn", .points = {{.num_ranks = 2}}, .warnings = {}};
+    measure::ScalingPoint& point = scaling.points.front();
+    point.ideal = 2;
+    point.bound = 1.75;
+    point.efficiency = 0.5;
+    point.efficiency_bound = 0.875;
+    point.of_bound = 0.625;
+    point.waiting = {{0, 0.001}, {1, 0.25}, {2, 0.125}};
+    point.simulated_s = 4;
+    point.beyond_bound = 0.25;
+    point.overhead_per_window_s = 0.005;
+    point.between_s = 0.002;
+    point.cpu_per_patch_s = 0.003;
+    point.host_cores = 1.5;
+    point.host_peak_mib = 1002;
+    const std::string text = scaling_text(scaling, 200);
+    EXPECT_THAT(text, ContainsRegex(" 2.000 +1.750 +0.5000 +62.5 % +250.0 .1.\n"));
+    EXPECT_THAT(text, ContainsRegex(" 4.000 +25.0 % +5.000 +2.000 +3.000 +1.500 +1002\n"));
 }
 
 TEST(ScalingText, HasTheSharesOfThePartsThatThereAre) {
@@ -485,7 +523,21 @@ TEST(PlanTable, ShowsWholeImages) {
     plan::Plan plan;
     plan.points = {traced_point()};
     plan.points[0].settings.workload = config::Workload::whole;
-    EXPECT_THAT(plan_table(plan), HasSubstr("1000 x 1250"));
+    EXPECT_THAT(plan_table(plan), ContainsRegex(" 1000 x 1250 x 3 .* 1000 x 1250 +1 +0-1 +0-1 "))
+        << "image, window, windows, batches and patches: two ranks have nothing to do";
+    plan.points[0].settings.replicate = true;
+    EXPECT_THAT(plan_table(plan), ContainsRegex(" 1000 x 1250 +1 +1 +1 "));
+}
+
+TEST(ExchangeText, NamesTheRowsOfTheFirstRanksAndOfTheLast) {
+    plan::Plan plan;
+    plan::Point& point = plan.points.emplace_back(traced_point());
+    point.settings.engine = EngineKind::native;
+    point.num_ranks = 8;
+    plan::settle_exchanged(point);
+    const std::string text = exchange_text(plan, std::nullopt, std::nullopt);
+    EXPECT_THAT(text, ContainsRegex("rows of the ranks: 0-127, 128-255, 256-383, 384-511, .., 896-999\n"));
+    EXPECT_EQ(occurrences(text, ".."), 1u) << text;
 }
 
 TEST(PlanTable, SaysHowItPredicts) {

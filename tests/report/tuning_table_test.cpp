@@ -23,6 +23,7 @@ measure::TuningTrial measured_trial(double image_mib) {
 
 TEST(TuningTable, SaysTheMemoryOfTheImageBesideThatOfTheCrop) {
     const std::string text = tuning_table({measured_trial(298)}, 0, {4000, 3000}, false);
+    EXPECT_THAT(tuning_table({measured_trial(298)}, 0, {100, 3000}, false), HasSubstr(" 100 x 256 "));
     EXPECT_THAT(text, AllOf(ContainsRegex("image  crop\n"), ContainsRegex("MiB   MiB +outcome"),
                             ContainsRegex("0.010 +298 +88  ★ taken")));
 }
