@@ -75,6 +75,10 @@ TEST_F(Sweep, GroupsAreBoundedTogether) {
     EXPECT_THAT(refusal("groups: [{patch: 8}, {batch: {from: 1, to: 100, step: 1}, "
                         "image.seed: {from: 1, to: 1000, step: 1}}]\n"),
                 HasSubstr("100001 points"));
+    EXPECT_THAT(refusal("groups: [{patch: [8, 16], exclude: [{patch: 16}]}, {batch: [1, 2, 3], "
+                        "image.seed: {from: 1, to: 33333, step: 1}}]\n"),
+                HasSubstr("100001 points"))
+        << "one that is excluded takes time, too";
 }
 
 TEST_F(Sweep, ZippedListsAreOneAxis) {

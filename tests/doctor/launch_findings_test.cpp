@@ -91,6 +91,12 @@ TEST_F(LaunchFindingsTest, ARankWithoutAGpuAmongOthersIsWrong) {
     const auto all = find_device_findings(ranks);
     EXPECT_THAT(all, testing::Contains(AllOf(kWrong, says("rank 7@b "), says_fix("CUDA_VISIBLE_DEVICES"))));
     EXPECT_THAT(all, testing::Contains(AllOf(kAdvice, says("rank 7@b: "), says("NVIDIA driver"))));
+    put_on_cpu(ranks[6]);
+    ranks[6].why_no_device = ranks[7].why_no_device;
+    EXPECT_THAT(find_device_findings(ranks),
+                ElementsAre(AllOf(kWrong, says("ranks 6-7@b ")), AllOf(kAdvice, says("2 visible GPUs of b ")),
+                            AllOf(kAdvice, says("ranks 6-7@b: "), says("NVIDIA driver"))))
+        << "once for all of them";
 }
 
 TEST_F(LaunchFindingsTest, ACpuLaunchIsNoMixture) {
@@ -146,6 +152,9 @@ TEST_F(LaunchFindingsTest, PinnedThreadsOnSharedCoresAreTold) {
         ranks[1].variables["OMP_PROC_BIND"] = off;
         EXPECT_THAT(find_binding_findings(ranks), Not(testing::Contains(says("OMP_PROC_BIND"))));
     }
+    ranks[0].variables["GOMP_CPU_AFFINITY"] = "0-3";
+    EXPECT_THAT(find_binding_findings(ranks),
+                testing::Contains(AllOf(says("ranks 0-1@a"), says_fix("GOMP_CPU_AFFINITY"))));
 }
 
 TEST(CheckText, NotANumberIsTheLargestDifference) {
@@ -182,11 +191,20 @@ TEST_F(LaunchFindingsTest, ALimitOnProcessorTimeIsTold) {
                 ElementsAre(AllOf(kAdvice, says("ranks 0-3@a may use 16 cores"), says(" 7.5"), says_fix("--cpus"))));
 }
 
+TEST_F(LaunchFindingsTest, LinksAreToldByTheirSlowest) {
+    EXPECT_EQ(links_text(topology(), {{0, 1, 5e9, 2e-6}, {4, 5, 4e9, 3.5e-6}, {0, 4, 1.25e9, 25e-6}}),
+              "\nmessages within a node: 4.00 GB/s, 3.5 us (slowest of 2: ranks 4 and 5; fastest 5.00 GB/s)\n"
+              "messages between nodes: 1.25 GB/s, 25.0 us\n");
+}
+
 TEST_F(LaunchFindingsTest, CoresFarFromTheGpuAreTold) {
     std::swap(ranks[0].cores, ranks[3].cores);
     std::swap(ranks[0].memory_nodes, ranks[3].memory_nodes);
     EXPECT_THAT(find_binding_findings(ranks),
                 ElementsAre(AllOf(says("ranks 0, 3@a: "), says("memory node 1, GPU on 0"))));
+    for (const int rank : {0, 3})
+        ranks[static_cast<size_t>(rank)].memory_nodes = {rank == 0 ? 1 : 0, rank == 0 ? 0 : 1};
+    EXPECT_THAT(find_binding_findings(ranks), IsEmpty()) << "they have cores on both nodes";
 }
 
 TEST_F(LaunchFindingsTest, ALoadedLibraryThatIsAnotherIsJudgedByWhatItBreaks) {

@@ -90,6 +90,12 @@ TEST(Exchanged, MessagesAreCounted) {
 TEST(Exchanged, TheSlabOfOneRankTakesTheImageAndGivesIt) {
     const Point alone = planned(exchanged_point(32));
     EXPECT_EQ(slab_bytes(alone).in_out, int64_t{300} * 200 * (3 + 3) * 4);
+    Point on_gpu = alone;
+    on_gpu.settings.engine = EngineKind::torch;
+    const int64_t values = slab_bytes(on_gpu).in_out;
+    on_gpu.device = DeviceKind::cuda;
+    EXPECT_EQ(slab_bytes(on_gpu).in_out, values + int64_t{300} * 200 * (3 + 3) * sample_bytes(on_gpu))
+        << "it holds the samples, too";
 }
 
 TEST(Exchanged, MemoryIsSharedOutOverRanks) {
