@@ -332,8 +332,8 @@ TEST(Pickle, OfManyViewsOfOneStorageIsRefused) {
     const auto file_of_views = [&](int count, bool at_one_place = true) {
         std::string dict = "}";
         for (int i = 0; i < count; ++i) {
-            view.offset = at_one_place ? 0 : i;
-            view.shape = {at_one_place ? 200 : 180};
+            view.offset = at_one_place ? uint8_t{0} : static_cast<uint8_t>(i);
+            view.shape.front() = at_one_place ? 200 : 180;
             dict += text("w" + std::to_string(i)) + tensor(view) + "s";
         }
         return file_of(dict, storages);
