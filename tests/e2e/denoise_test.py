@@ -108,7 +108,7 @@ class Denoise(program.ProgramTest):
         arguments = ('denoise', photo, self.folder / 'out.png', '--network', 'dncnn', '--patch', '64', '--sigma', '0.1',
                      '--device', 'cpu', '--engine', 'torch', '--halo', 'exact', '--memory-limit-mib')
         result = run(*arguments, '4', code=5)
-        needed = re.search(r'predicted to take about (\d+) MiB: allow more, or take a smaller --patch', result.stdout)
+        needed = re.search(r'predicted to take about (\d+) MiB: allow more, or leave out --halo or take a smaller --patch', result.stdout)
         self.assertIsNotNone(needed, result.stdout)
         run(*arguments, str(round(1.1 * int(needed[1]))), code=0)
 
