@@ -28,8 +28,11 @@ class PatchbenchError(RuntimeError):
     """What the program says where it fails. `code`: its exit code (README); `info`: of each image, as far as it came."""
 
     def __init__(self, message, code, info=()):
-        super().__init__(message)
+        super().__init__(message, code, info)  # all of them, so that a process pool can pass it on
         self.code, self.info = code, list(info)
+
+    def __str__(self):
+        return self.args[0]
 
 
 class Result(NamedTuple):
@@ -39,6 +42,8 @@ class Result(NamedTuple):
 
 def denoise(image, **options):
     """The denoised array. Keywords as of denoise_all, but for `clean`. Raises PatchbenchError."""
+    if "clean" in options:
+        raise TypeError("denoise returns no PSNR: give `clean` to denoise_all")
     return denoise_all([image], **options)[0].image
 
 
@@ -51,6 +56,9 @@ def denoise_all(images, *, clean=None, ranks=1, launcher="mpirun -n {ranks}", fo
     folder    for the files that go between, which all nodes must see; default: that for temporary files
     timeout   seconds, after which subprocess.TimeoutExpired is raised
     """
+    if refused := {"dry_run", "format", "recursive", "no_clobber", "json"} & options.keys():
+        raise TypeError(f"not for arrays: {', '.join(sorted(refused))}")
+    images, clean = list(images), None if clean is None else list(clean)
     with tempfile.TemporaryDirectory(prefix="patchbench-", dir=folder) as name:
         scratch = Path(name)
         names = [f"{index:06}.npy" for index in range(len(images))]
@@ -72,6 +80,8 @@ def denoise_all(images, *, clean=None, ranks=1, launcher="mpirun -n {ranks}", fo
 
 def _program():
     program = os.environ.get("PATCHBENCH") or shutil.which("patchbench")
+    if program is not None and Path(program).is_file():
+        program = Path(program).resolve()
     if program is None:
         raise FileNotFoundError("there is no program patchbench: put it on PATH, or set PATCHBENCH to its file")
     return program
@@ -96,7 +106,7 @@ def _words(options):
 
 def _run(words, timeout):
     """The objects about images."""
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=timeout, check=False)
     objects = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     infos = [each for each in objects if each["type"] == "image"]
     if done.returncode != 0:

@@ -35,8 +35,7 @@ void print_facts() {
     }
     print_text(stdout,
                "colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n"
-               "exact halo: of patches that begin at multiples of the alignment, whose pixels need not see as far as "
-               "the radius\n");
+               "exact halo: what patches that begin at multiples of the alignment need, itself a multiple of it\n");
 }
 
 void print_weights() {

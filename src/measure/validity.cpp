@@ -18,9 +18,9 @@ std::string advice(record::PointStatus status) {
         case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
         case record::PointStatus::skipped:
-            return "skipped; run --resume measures what a study file still lacks, bench needs more --max-time";
+            return "skipped; run --resume measures what a study file still lacks; bench starts anew";
         case record::PointStatus::interrupted:
-            return "interrupted; run --resume measures what a study file still lacks, bench needs more --max-time";
+            return "interrupted; run --resume measures what a study file still lacks; bench starts anew";
         case record::PointStatus::refused: return "refused";
         default: return "failed";
     }
@@ -237,8 +237,8 @@ std::string brightness_note(const record::PointTrace& trace) {
     if (is_untrained || plan::is_simulated(trace.point) || !shift || std::abs(*shift) <= kFar + trace.point.sigma / 2)
         return "";
     return fmt::format(
-        "the output is {:.2g} of the range {} than the input: the weights may be of a network that is put together in "
-        "another way (models/README.md), or the samples have another range",
+        "the output is {:.2g} of the range {} than the input: the weights may be of another network than the one they "
+        "were read as (models/README.md), or the samples have another range",
         std::abs(*shift), *shift < 0 ? "darker" : "brighter");
 }
 

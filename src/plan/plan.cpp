@@ -257,9 +257,6 @@ std::string work_key(Point point) {
 /// With `ranks: [1, 2, 4, all]` on four ranks, `all` adds a point that exists already, which is refused. Other repeated
 /// points may be intended.
 void note_repeated(Point& point, const Point& first) {
-    if (point.key != first.key)
-        return point.notes.push_back(
-            fmt::format("computes what point {} does, because one patch holds the image", first.index));
     const std::string same = fmt::format("the same measurement as point {}", first.index);
     const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
     if (is_all_again && point.refusal.empty())
@@ -286,11 +283,16 @@ Plan make_plan(const config::Config& config, const Topology& topology, const Sou
     config::validate(config.study);
     Plan plan{config.study, {}};
     Sources sources(lookup, networks);
-    std::unordered_map<std::string, int64_t> first_with_work;
+    std::unordered_map<std::string, int64_t> first_with_key, first_with_work;
     for (const config::PointSettings& settings : config.points) {
         Point point = make_point(settings, static_cast<int64_t>(plan.points.size()), config.study, topology, sources);
-        const auto [first, is_new] = first_with_work.emplace(work_key(point), point.index);
-        if (!is_new) note_repeated(point, plan.points[static_cast<size_t>(first->second)]);
+        const auto [first, is_new] = first_with_key.emplace(point.key, point.index);
+        const auto [alike, does_new_work] = first_with_work.emplace(work_key(point), point.index);
+        if (!is_new)
+            note_repeated(point, plan.points[static_cast<size_t>(first->second)]);
+        else if (!does_new_work)
+            point.notes.push_back(
+                fmt::format("computes what point {} does, because one patch holds the image", alike->second));
         plan.points.push_back(std::move(point));
     }
     check_refusals(plan);

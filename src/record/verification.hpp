@@ -87,7 +87,8 @@ void fields(V& v, T& verification) {
     v("seam_against_whole_image", when(ran, verification.seam_against_whole_image));
     v("seam_decides", when(ran, verification.seam_decides));
     v("seam_map", or_null(verification.seam_map), "what seam_error is the maximum of, to three digits");
-    v("mean_shift", verification.mean_shift, "mean of the output less that of the input, in the windows looked at");
+    v("mean_shift", verification.mean_shift,
+      "mean of the output less that of the input, clipped to [0,1], where they were looked at");
 }
 
 /// The quality of the output against the clean image, if that is known.

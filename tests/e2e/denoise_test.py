@@ -462,6 +462,10 @@ class Samples(program.ProgramTest):
             self.assertRegex(said, r'note: the output is 0\.[45]\d* of the range darker than the input')
         for more in (('--network', 'dncnn'), ('--weights', 'seed:1', '--allow-untrained', '--network', 'unet')):
             self.assertNotIn('than the input', run('denoise', *words, *more, code=0).stdout)
+        samples = [1e6 if i % 64 == 0 else noise(i % 48, i // 48, 0) / 255 for i in range(48 * 48)]
+        hot = self.write('hot.npy', npy(samples, (48, 48), '<f4'))
+        said = run('denoise', hot, self.folder / 'out.npy', '--device', 'cpu', '--sigma', '0.1', '--range=0:1').stdout
+        self.assertNotIn('than the input', said, 'a few samples far outside do not decide')
         out = self.folder / 'bench'
         run('bench', '--weights', weights, '--image', photo, '--device', 'cpu', '--stop-max-reps', 1, '--out', out, code=0)
         self.assertIn('darker than the input', json.dumps(program.points(out)[0]['summary']['notes']))

@@ -94,6 +94,11 @@ weights:
             said = self.denoise('--sigma', sigma, '--weights', SHIPPED)[1]
             self.assertEqual(f'trained for noise of 0.1, far above {sigma}: details are smoothed away' in said, named, said)
 
+    def test_another_level_than_that_of_the_image_is_named_beside_it(self):
+        said = self.denoise('--sigma', '0.001', '--weights', SHIPPED)[1]
+        self.assertIn('note: the noise seems to be about', said)
+        self.assertIn('; note: the weights were trained for noise of 0.1, far above 0.001', said)
+
     def test_a_unet_is_told_no_sigma(self):
         line = self.denoise('--network', 'unet', '--weights', 'seed:1', '--allow-untrained', '--sigma', '0.05')[1]
         self.assertNotIn('sigma 0.05', line)

@@ -95,7 +95,7 @@ TEST_F(TorchFiles, OfUsualTrainersGiveTheNetworkOrItsAverage) {
         EXPECT_EQ(digest(name), name.starts_with("net-") ? net : average) << name;
         ++files;
     }
-    EXPECT_EQ(files, 30);
+    EXPECT_EQ(files, 32);
 }
 
 TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {
@@ -112,6 +112,7 @@ TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {
     EXPECT_EQ(note("average-module"), "'ema' is read, not 'model'");
     EXPECT_EQ(note("average-of-epochs"), "'swa_state_dict' is read, not 'state_dict'");
     EXPECT_EQ(note("net-shadow"), "'model' is read, not 'ema'");
+    EXPECT_EQ(note("net-metrics"), "") << "there are no weights in the others";
     EXPECT_EQ(note("average-beside"),
               "'params_ema' is read, not 'params'; not read beside the network: 'loss.vgg.weight', 'loss.window'");
     EXPECT_EQ(note("average-lightning"),

@@ -1,5 +1,6 @@
 """python/patchbench.py: arrays through the program."""
 import os
+import pickle
 import sys
 
 from readers import program  # first: it makes the packages below known
@@ -50,7 +51,7 @@ class PythonModule(program.ProgramTest):
 
     def test_many_on_several_ranks_are_those_of_one_by_one(self):
         images = [picture(40 + 3 * index, 50, 3, seed=index)[1].astype('f4') for index in range(5)]
-        together = patchbench.denoise_all(images, ranks=2, launcher=self.launcher, folder=self.folder, **OPTIONS)
+        together = patchbench.denoise_all(iter(images), ranks=2, launcher=self.launcher, folder=self.folder, **OPTIONS)
         for image, (denoised, info) in zip(images, together):
             self.assertEqual(info['height'], image.shape[0])
             numpy.testing.assert_array_equal(denoised, patchbench.denoise(image, **OPTIONS))
@@ -65,13 +66,17 @@ class PythonModule(program.ProgramTest):
         bad = good * numpy.nan
         with self.assertRaises(patchbench.PatchbenchError) as raised:
             patchbench.denoise_all([good, bad], **OPTIONS)
-        self.assertRegex(str(raised.exception), r'^000001\.npy: .*NaN|not finite|no number')
+        self.assertRegex(str(raised.exception), r'^000001\.npy: .*(NaN|not finite|no number)')
+        self.assertEqual(str(pickle.loads(pickle.dumps(raised.exception))), str(raised.exception))
         self.assertEqual((raised.exception.code, len(raised.exception.info)), (1, 2))
         for wrong, said in (({'patch': 'x'}, '--patch'), ({'no_such': 1}, '--no-such')):
             with self.assertRaisesRegex(patchbench.PatchbenchError, said):
                 patchbench.denoise(good, **OPTIONS | wrong)
         with self.assertRaises(ValueError):
             patchbench.denoise_all([good], clean=[good, good])
+        for wrong in ({'clean': good}, {'dry_run': True}, {'format': 'tif'}):
+            with self.assertRaises(TypeError):
+                patchbench.denoise(good, **wrong)
         with self.assertRaises(ValueError):
             patchbench.denoise(numpy.array([[object()]]))
         os.environ['PATCHBENCH'] = '/nowhere/patchbench'

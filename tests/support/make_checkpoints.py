@@ -90,6 +90,7 @@ def trainer_files(torch, save):
     save({"model": net.state_dict(), "ema": {"module": average.state_dict(), "updates": 3}}, "average-module")
     save({"swa_state_dict": average.state_dict(), "state_dict": net.state_dict()}, "average-of-epochs")
     save({"model": net.state_dict(), "ema": {"decay": 0.999, "shadow_params": list(average.parameters())}}, "net-shadow")
+    save({"state_dict": net.state_dict(), "best_metrics": {"psnr": 30.1}, "ema": {"decay": 0.999}}, "net-metrics")
 
     torch.save(net.in_conv, save.folder / "whole.zip.pth")
     torch.save(net.in_conv, save.folder / "whole.legacy.pth", _use_new_zipfile_serialization=False)

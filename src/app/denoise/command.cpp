@@ -215,7 +215,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const std::string kept = arguments.no_clobber ? remove_done(found.jobs) : "";
     if (world.is_root()) print_folded(text_stream(arguments.json), kept);
     const ImageCounts counts{found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over};
-    if (found.jobs.empty()) return conclude_none(world, counts, arguments.json);
+    if (found.jobs.empty()) return conclude_none(world, counts, arguments.dry_run, arguments.json);
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     settle_networks({&arguments.settings}, arguments.trusts_model, world, arguments.no_cache ? "" : cache_folder());
     if (const auto& card = arguments.settings.network.card; card && !arguments.names_patch)

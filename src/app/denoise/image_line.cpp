@@ -172,8 +172,10 @@ ImageLine denoise_line(const DenoiseJob& job, const record::PointTrace& trace, c
         line.psnr_noisy_db = trace.quality->psnr_noisy_db;
         line.psnr_denoised_db = trace.quality->psnr_denoised_db;
     }
-    line.notes = notes_of(
-        point, notes, {{seam_note(trace)}, {quality_note(trace, notes.is_beyond)}, {measure::brightness_note(trace)}});
+    line.notes = notes_of(point, notes,
+                          {{seam_note(trace)},
+                           {quality_note(trace, notes.is_beyond)},
+                           {notes.is_beyond ? "" : measure::brightness_note(trace)}});
     line.not_kept = trace.lost_metadata;
     return line;
 }

@@ -73,7 +73,9 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
     std::error_code failure;
     for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure))
         entries.push_back(*it);
-    if (failure) throw UsageError("cannot list the folder '" + folder.string() + "': " + failure.message());
+    if (failure)
+        throw UsageError("cannot list the folder '" + folder.string() + "': " + failure.message() +
+                         "; name the folders that you can read, or patterns");
     return entries;
 }
 

@@ -209,8 +209,9 @@ ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, con
     return run::from_root(world, code);
 }
 
-ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& counts, bool json) {
-    if (json && world.is_root()) print_object(name_of(measure::Validity::valid), {}, {}, counts, ExitCode::ok);
+ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& counts, bool is_dry, bool json) {
+    const std::string_view result = is_dry ? kDryRun : name_of(measure::Validity::valid);
+    if (json && world.is_root()) print_object(result, {}, {}, counts, ExitCode::ok);
     return ExitCode::ok;
 }
 

@@ -46,6 +46,7 @@ struct ImageCounts {
                                         const ImageCounts& counts, DenoiseProgress& progress, bool json);
 
 /// The same where nothing was to be done.
-[[nodiscard]] ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& counts, bool json);
+[[nodiscard]] ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& counts, bool is_dry,
+                                     bool json);
 
 }  // namespace pb::app

@@ -91,13 +91,27 @@ class Search {
         return nested;
     }
 
-    /// Of the dicts in `dict`, those that something is in.
+    /// Whether there are tensors among the first values of the dict, or of a dict or list in it.
+    [[nodiscard]] bool holds_tensors(size_t dict, bool looks_deeper = true) const {
+        const auto is_tensor = [](const PickleValue& value) { return std::holds_alternative<TensorRef>(value); };
+        const auto& items = heap_.dicts[dict];
+        return std::any_of(items.begin(), items.begin() + std::min(kFew, std::ssize(items)), [&](const auto& item) {
+            const PickleValue& value = item.second;
+            if (const auto* list = std::get_if<ListRef>(&value))
+                return !heap_.lists[list->index].empty() && is_tensor(heap_.lists[list->index].front());
+            if (const auto* inner = std::get_if<DictRef>(&value))
+                return looks_deeper && holds_tensors(inner->index, false);
+            return is_tensor(value);
+        });
+    }
+
+    /// Of the dicts in `dict`, those with tensors whose names say that they are better than others.
     [[nodiscard]] std::vector<std::string_view> better_names(size_t dict) const {
         std::vector<std::string_view> names;
         for (const auto& [key, value] : heap_.dicts[dict]) {
             const auto* name = std::get_if<std::string_view>(&key);
             const auto* inner = std::get_if<DictRef>(&value);
-            if (name != nullptr && inner != nullptr && says_better(*name) && !heap_.dicts[inner->index].empty())
+            if (name != nullptr && inner != nullptr && says_better(*name) && holds_tensors(inner->index))
                 names.push_back(*name);
         }
         return names;
@@ -110,6 +124,7 @@ class Search {
                        : std::ranges::any_of(items, is_tensor);
     }
 
+    static constexpr std::ptrdiff_t kFew = 16;  // a hostile file has any number of names for one dict
     const PickleHeap& heap_;
     bool strict_;
     std::vector<bool> seen_;

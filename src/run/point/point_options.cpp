@@ -63,15 +63,15 @@ device::Conversion conversion_for(const plan::Point& point, const engine::Weight
 void settle_sigma(plan::Point& point, const engine::Weights& weights) {
     if (point.facts().takes_sigma) return warn_beyond_training(point, weights);
     if (!weights.trained_sigma) return leave_sigma_unused(point, weights);
-    std::string note;
-    if (weights.replaced_sigma)
-        note = "trained_sigma = " + config::format_setting(*weights.trained_sigma) + " is used, though " +
-               weights.source + " was trained for " + config::format_setting(*weights.replaced_sigma);
-    if (const std::string far = far_below_training(point.sigma, *weights.trained_sigma); !far.empty())
-        add_item(note, far, "; note: ");
-    if (note.empty()) return;
-    point.sigma_note = note;
-    point.notes.push_back(note);
+    if (weights.replaced_sigma) {
+        point.sigma_note = "trained_sigma = " + config::format_setting(*weights.trained_sigma) + " is used, though " +
+                           weights.source + " was trained for " + config::format_setting(*weights.replaced_sigma);
+        point.notes.push_back(point.sigma_note);
+    }
+    const std::string far = far_below_training(point.sigma, *weights.trained_sigma);
+    if (far.empty()) return;
+    point.notes.push_back(far);
+    add_item(point.sigma_note, far, "; note: ");
 }
 
 engine::EngineOptions engine_options(const plan::Point& point, const plan::RankPlace& place) {

@@ -223,7 +223,7 @@ void TrivialOutput::add(const image::Image& in, const image::Image& out) {
         output_constant_ = output_constant_ && written[i] == *first_out_;
         input_constant_ = input_constant_ && read[i] == *first_in_;
         if (!std::isfinite(written[i]) || !std::isfinite(read[i])) continue;
-        sum_of_differences_ += double{written[i]} - read[i];
+        sum_of_differences_ += double{std::clamp(written[i], 0.0F, 1.0F)} - std::clamp(read[i], 0.0F, 1.0F);
         num_samples_ += 1;
     }
 }

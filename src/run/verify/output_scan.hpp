@@ -23,7 +23,8 @@ class TrivialOutput {
     [[nodiscard]] bool is_constant() const { return !input_constant_ && output_constant_; }
     /// Whether more parts could still show it to be trivial.
     [[nodiscard]] bool may_be() const { return equal_ || output_constant_; }
-    /// Mean of the output less that of the input, of the samples that are finite in both; nothing where there is none.
+    /// Mean of the output less that of the input, of the samples that are finite in both, clipped to [0, 1] as for
+    /// PSNR; nothing where there is none.
     [[nodiscard]] std::optional<double> mean_shift() const {
         return num_samples_ > 0 ? std::optional(sum_of_differences_ / num_samples_) : std::nullopt;
     }
