@@ -18,9 +18,9 @@ std::string advice(record::PointStatus status) {
         case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
         case record::PointStatus::skipped:
-            return "skipped; run --resume measures what a study file still lacks; bench starts anew";
+            return "skipped; run --resume measures what a study file still lacks; bench starts again";
         case record::PointStatus::interrupted:
-            return "interrupted; run --resume measures what a study file still lacks; bench starts anew";
+            return "interrupted; run --resume measures what a study file still lacks; bench starts again";
         case record::PointStatus::refused: return "refused";
         default: return "failed";
     }
