@@ -84,6 +84,7 @@ TEST(Plan, WhereOnePatchHoldsTheImageItsSizeAndHaloMakeNoOtherPoint) {
     std::vector<int64_t> said;
     for (size_t point = 0; point < plan.points.size(); ++point) said.push_back(says_so(point));
     EXPECT_THAT(said, testing::ElementsAre(0, 1, 1, 0, 0, 0));
+    EXPECT_THAT(plan.points[5].notes, testing::Not(Contains(HasSubstr("one patch holds")))) << "it has two";
     const Plan repeated = plan_of({settings[0], settings[1], settings[1]}, bf16_topology(1, 1));
     EXPECT_THAT(repeated.points[2].notes, Contains("the same measurement as point 1"));
 }
