@@ -80,11 +80,9 @@ def denoise_all(images, *, clean=None, ranks=1, launcher="mpirun -n {ranks}", fo
 
 def _program():
     program = os.environ.get("PATCHBENCH") or shutil.which("patchbench")
-    if program is not None and Path(program).is_file():
-        program = Path(program).resolve()
     if program is None:
         raise FileNotFoundError("there is no program patchbench: put it on PATH, or set PATCHBENCH to its file")
-    return program
+    return Path(program).resolve() if Path(program).is_file() else program
 
 
 def _save(images, names, folder):
@@ -106,7 +104,8 @@ def _words(options):
 
 def _run(words, timeout):
     """The objects about images."""
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=timeout, check=False)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace",
+                          timeout=timeout, check=False)
     objects = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     infos = [each for each in objects if each["type"] == "image"]
     if done.returncode != 0:

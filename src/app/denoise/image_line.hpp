@@ -25,7 +25,7 @@ void fields(V& v, R& note) {
     v("subject", note.subject);
 }
 
-/// Of a whole image or stack, or of one group of its bands. `reason` says why it failed.
+/// The figures and notes of an image or a stack, or of one group of its bands. `reason` says why it failed.
 struct ImageLine {
     std::string input, output;
     int64_t pages = 1;

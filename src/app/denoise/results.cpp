@@ -104,8 +104,7 @@ std::string checks_line(const ImageResults& all) {
     if (sum.passes_checked == sum.passes) return "";
     return fmt::format(
         "verified: {} of {} images or pages by {} computed again, the others for pixels that are missing or not finite "
-        "(--verify 1: "
-        "all by windows)",
+        "(--verify 1: all by windows)",
         sum.passes_checked, sum.passes, counted(sum.windows, "window"));
 }
 

@@ -105,7 +105,7 @@ class Search {
         });
     }
 
-    /// Of the dicts in `dict`, those with tensors whose names say that they are better than others.
+    /// Names of the dicts in `dict` that hold tensors and whose names say that they are better.
     [[nodiscard]] std::vector<std::string_view> better_names(size_t dict) const {
         std::vector<std::string_view> names;
         for (const auto& [key, value] : heap_.dicts[dict]) {
