@@ -12,6 +12,7 @@ type. Other keywords are options of `patchbench denoise` (`patchbench denoise --
 """
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -54,7 +55,7 @@ def denoise_all(images, *, clean=None, ranks=1, launcher="mpirun -n {ranks}", fo
     ranks     with 1 the program is started without a launcher
     launcher  starts the ranks, as "srun -n {ranks}"
     folder    for the files that go between, which all nodes must see; default: that for temporary files
-    timeout   seconds, after which subprocess.TimeoutExpired is raised
+    timeout   seconds, after which the program is ended and subprocess.TimeoutExpired raised
     """
     if refused := {"dry_run", "format", "recursive", "no_clobber", "json"} & options.keys():
         raise TypeError(f"not for arrays: {', '.join(sorted(refused))}")
@@ -88,6 +89,8 @@ def _program():
 def _save(images, names, folder):
     folder.mkdir()
     for image, name in zip(images, names):
+        if isinstance(image, numpy.ma.MaskedArray):
+            raise TypeError("a masked array: its mask would be lost; give image.filled(value), and nodata=value")
         numpy.save(folder / name, numpy.ascontiguousarray(image), allow_pickle=False)
     return folder
 
@@ -104,11 +107,32 @@ def _words(options):
 
 def _run(words, timeout):
     """The objects about images."""
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace",
-                          timeout=timeout, check=False)
-    objects = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    code, out, err = _communicate(words, timeout)
+    objects = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     infos = [each for each in objects if each["type"] == "image"]
-    if done.returncode != 0:
-        failed = [f"{Path(info['input']).name}: {info['reason']}" for info in infos if info["reason"]]
-        raise PatchbenchError("\n".join(failed) or done.stderr.strip(), done.returncode, infos)
+    if code != 0:
+        failed = [f"{info['input']}: {info['reason']}" for info in infos if info["reason"]]
+        raise PatchbenchError(_naming_images("\n".join(failed) or err.strip()), code, infos)
     return infos
+
+
+def _communicate(words, timeout):
+    patience_s = 30
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          errors="replace") as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            process.terminate()  # a launcher passes it on; its ranks write no more when it has ended
+            try:
+                process.communicate(timeout=patience_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+        return process.returncode, out, err
+
+
+def _naming_images(text):
+    """Files that are gone by now become "image 0", "clean image 0"."""
+    text = re.sub(r"[^\s'\"]*/clean/(\d{6})\.npy", lambda found: f"clean image {int(found[1])}", text)
+    return re.sub(r"[^\s'\"]*\b(\d{6})\.npy", lambda found: f"image {int(found[1])}", text)

@@ -1,7 +1,6 @@
 """Networks that the user brings (tests/support/make_networks.py) as ONNX, TorchScript, packages of AOTInductor and
 Python: their cards are found, tiles equal the whole image or are refused, and files that are no such networks get one
 sentence. Needs the engines pytorch, which makes the files, and onnxruntime."""
-import json
 import os
 import subprocess
 import sys
@@ -555,9 +554,7 @@ class CustomNetworkTest(program.ProgramTest):
         for option in ('--network', '--weights'):
             program.run('denoise', image, self.folder / f'out{option}.png', option, weights, code=0)
         self.assertEqual(*((self.folder / f'out{option}.png').read_bytes() for option in ('--network', '--weights')))
-        header = json.dumps({'odd.weight': {'dtype': 'F32', 'shape': [1], 'data_offsets': [0, 4]}}).encode()
-        odd = self.folder / 'odd.safetensors'
-        odd.write_bytes(len(header).to_bytes(8, 'little') + header + bytes(4))
+        odd = self.write('odd.safetensors', program.safetensors({'odd.weight': ((1,), [0.0])}))
         self.assert_refused(program.run('networks', odd), 2, 'odd.safetensors', 'odd.weight')
 
     def test_engines_that_do_not_run_files_are_refused(self):

@@ -4,7 +4,6 @@ import math
 import os
 import random
 import re
-import struct
 
 import program
 from program import npy, png, run
@@ -21,13 +20,10 @@ def small_drunet(*prefixes):
     """A safetensors file with a DRUNet for colour images: widths 8 and 8, one block a scale; one under each of the prefixes."""
     blocks = {f'{module}.res.{i}': (8, 8, 3, 3) for module in ('m_down1.0', 'm_body.0', 'm_up1.1') for i in (0, 2)}
     shapes = {'m_head': (8, 4, 3, 3), 'm_down1.1': (8, 8, 2, 2), 'm_up1.0': (8, 8, 2, 2), 'm_tail': (3, 8, 3, 3), **blocks}
-    header, values = {}, b''
+    tensors = {}
     for name, shape in [(prefix + name, shape) for prefix in prefixes or ('',) for name, shape in shapes.items()]:
-        count = math.prod(shape)
-        header[f'{name}.weight'] = {'dtype': 'F32', 'shape': shape, 'data_offsets': (len(values), len(values) + 4 * count)}
-        values += struct.pack(f'<{count}f', *(math.sin(i) / 9 for i in range(count)))
-    text = json.dumps(header).encode()
-    return struct.pack('<Q', len(text)) + text + values
+        tensors[f'{name}.weight'] = (shape, [math.sin(i) / 9 for i in range(math.prod(shape))])
+    return program.safetensors(tensors)
 
 
 class Denoise(program.ProgramTest):
@@ -447,14 +443,7 @@ class Samples(program.ProgramTest):
 
     def test_an_output_that_is_darker_than_its_input_is_named(self):
         """Weights of a network that gives the image, read as one that gives the noise: black, and verified."""
-        values, shapes = [], {}
-        for name, outs, ins in (('0', 8, 3), ('2', 8, 8), ('4', 3, 8)):
-            kernel = [float(out == into and tap == 4) for out in range(outs) for into in range(ins) for tap in range(9)]
-            for part, new, shape in (('weight', kernel, (outs, ins, 3, 3)), ('bias', [0.0] * outs, (outs,))):
-                shapes[f'model.{name}.{part}'] = {'dtype': 'F32', 'shape': shape, 'data_offsets': (4 * len(values), 4 * (len(values) + len(new)))}
-                values += new
-        header = json.dumps(shapes).encode()
-        weights = self.write('direct.safetensors', struct.pack('<Q', len(header)) + header + struct.pack(f'<{len(values)}f', *values))
+        weights = self.write('direct.safetensors', program.identity_network())
         photo = self.write('photo.png', png(64, 48, value=noise))
         words = (photo, self.folder / 'out.png', '--device', 'cpu', '--sigma', '0.1')
         for ranks in (0, 2):

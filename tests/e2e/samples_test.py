@@ -1,4 +1,5 @@
 """patchbench denoise with samples that are not in [0,1]: other units, other types, no data, more bands."""
+import json
 import math
 import os
 import random
@@ -389,9 +390,12 @@ class Bands(Samples):
     def test_nothing_is_written_where_one_group_of_bands_is_wrong(self):
         self.write_bands(range(1, 8))
         out = self.folder / 'out.npy'
-        run('denoise', self.folder / 'in.npy', out, *FAST[:-1], 'all', '--sigma', '0.02',
-            env={**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1'}, code=3)
+        said = run('denoise', self.folder / 'in.npy', out, *FAST[:-1], 'all', '--sigma', '0.02', '--json',
+                   env={**os.environ, 'PATCHBENCH_FAULT': 'output:shift:1'}, code=3).stdout
         self.assertFalse(out.exists(), 'the first of three groups')
+        *groups, _ = map(json.loads, said.splitlines())
+        self.assertEqual([(each['bands'], each['status'], 'another group' in each['reason']) for each in groups],
+                         [('1-3', 'failed', False), ('4-6', 'failed', True), ('5-7', 'failed', True)])
 
     def test_a_fourth_band_is_no_alpha_where_bands_are_asked_for(self):
         self.write_bands((1, 2, 3, 4))

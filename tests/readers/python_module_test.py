@@ -1,6 +1,7 @@
 """python/patchbench.py: arrays through the program."""
 import os
 import pickle
+import subprocess
 import sys
 
 from readers import program  # first: it makes the packages below known
@@ -66,9 +67,14 @@ class PythonModule(program.ProgramTest):
         bad = good * numpy.nan
         with self.assertRaises(patchbench.PatchbenchError) as raised:
             patchbench.denoise_all([good, bad], **OPTIONS)
-        self.assertRegex(str(raised.exception), r'^000001\.npy: .*(NaN|not finite|no number)')
+        self.assertRegex(str(raised.exception), r'^image 1: .*(NaN|not finite|no number)')
         self.assertEqual(str(pickle.loads(pickle.dumps(raised.exception))), str(raised.exception))
         self.assertEqual((raised.exception.code, len(raised.exception.info)), (1, 2))
+        with self.assertRaisesRegex(patchbench.PatchbenchError, r'^patchbench: .*image 0: .*(NaN|not finite|no number)') as raised:
+            patchbench.denoise(bad, folder=self.folder, **OPTIONS)
+        self.assertNotIn(str(self.folder), str(raised.exception), 'files that are gone')
+        with self.assertRaisesRegex(patchbench.PatchbenchError, r'clean image 0\b'):
+            patchbench.denoise_all([good], clean=[good[1:]], **OPTIONS)
         for wrong, said in (({'patch': 'x'}, '--patch'), ({'no_such': 1}, '--no-such')):
             with self.assertRaisesRegex(patchbench.PatchbenchError, said):
                 patchbench.denoise(good, **OPTIONS | wrong)
@@ -79,10 +85,20 @@ class PythonModule(program.ProgramTest):
                 patchbench.denoise(good, **wrong)
         with self.assertRaises(ValueError):
             patchbench.denoise(numpy.array([[object()]]))
+        with self.assertRaisesRegex(TypeError, 'filled'):
+            patchbench.denoise(numpy.ma.masked_invalid(bad), **OPTIONS)
         os.environ['PATCHBENCH'] = '/nowhere/patchbench'
         with self.assertRaises(FileNotFoundError):
             patchbench.denoise(good)
         os.environ['PATCHBENCH'] = program.PROGRAM
+
+    def test_ranks_that_take_too_long_are_ended(self):
+        launcher = self.write('launcher', f'#!/bin/sh\ntrap "touch {self.folder}/told; exit 1" TERM\nsleep 100 & wait\n'.encode())
+        launcher.chmod(0o755)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            patchbench.denoise_all([picture(40, 50, 3)[1]], ranks=2, launcher=str(launcher), timeout=2, folder=self.folder, **OPTIONS)
+        self.assertTrue((self.folder / 'told').exists())
+        self.assertEqual(list(self.folder.glob('patchbench-*')), [], 'nothing stays')
 
     def test_flags_and_what_is_left_out(self):
         done = patchbench.denoise(picture(40, 50, 3)[1].astype('f4'), allow_untrained=True, weights='seed:1', verify=None, config=False,

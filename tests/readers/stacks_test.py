@@ -262,6 +262,15 @@ class Stacks(program.ProgramTest):
                            '--verify', '1', '--device', 'cpu', *GRAY).stdout
         self.assertIn('note: page 1: seams show', said)
 
+    def test_the_page_whose_brightness_changes_most_is_told(self):
+        """By the weights of a network that gives the image, read as one that gives the noise: black pages."""
+        weights = self.write('direct.safetensors', program.identity_network())
+        noise = numpy.random.default_rng(3).normal(0, 0.05, (3, 70, 60, 3))
+        pages = (65535 * (numpy.array([0.3, 0.8, 0.5]).reshape(3, 1, 1, 1) + noise)).astype(numpy.uint16)
+        tifffile.imwrite(self.file, pages, photometric='rgb', metadata=None)
+        said = program.run('denoise', self.file, self.out, '--device', 'cpu', '--weights', weights, code=0).stdout
+        self.assertRegex(said, r'note: page 1: the output is 0\.[78]\d* of the range darker than the input.*\(3 pages have such a note\)')
+
     def noise_told(self, *arguments):
         """The line of a stack whose pages have noise of 0.02, 0.04 and 0.06, by a network that is told the level."""
         noise = numpy.random.default_rng(3).normal(0, 1, (3, 70, 60)) * numpy.array([0.02, 0.04, 0.06]).reshape(3, 1, 1)

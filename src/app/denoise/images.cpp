@@ -35,6 +35,21 @@ std::string describe(const image::ImageFile& file, const std::string& path) {
     return file.num_pages() > 1 ? text + fmt::format(", {} pages", file.num_pages()) : text;
 }
 
+/// Of groups of bands of which one failed: the others have no output either.
+void mark_unwritten(std::vector<ImageLine>& groups) {
+    const auto failed =
+        std::ranges::find_if(groups, [](const ImageLine& each) { return each.status != record::PointStatus::ok; });
+    if (failed == groups.end()) return;
+    for (ImageLine& line : groups) {
+        if (line.status != record::PointStatus::ok) continue;
+        line = {.input = line.input,
+                .output = line.output,
+                .bands = line.bands,
+                .status = failed->status,
+                .reason = "not written, because another group of bands failed"};
+    }
+}
+
 }  // namespace
 
 void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology) {
@@ -179,6 +194,7 @@ void Denoise::run_bands(const Image& image, const run::OpenFiles& files, const s
         files.require_unchanged();
         if (complete && all) all->save(image.job.output, compression_);
     });
+    if (!complete) mark_unwritten(lines);
     report_(image.index, std::move(lines), passes);
 }
 

@@ -18,6 +18,14 @@ double mean_squared_error(double psnr_db) { return std::pow(10, -psnr_db / 10); 
 
 }  // namespace
 
+void PageNote::add(int64_t page, const std::string& note, double badness) {
+    if (pages.empty() || badness > largest) {
+        text = fmt::format("page {}: {}", page, note);
+        largest = badness;
+    }
+    pages.insert(page);
+}
+
 std::string PageNote::line() const {
     if (pages.size() < 2) return text;
     return fmt::format("{} ({} pages have such a note)", text, pages.size());
@@ -50,33 +58,33 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
     trace.point.settings.image.bands.clear();
     trace.quality = quality();
     trace.lost_metadata = fmt::format("{}", fmt::join(lost_, ", "));
-    trace.verification.seam_error.reset();  // the worst of all pages has its note
+    trace.verification.seam_error.reset();  // the worst of all pages has its note, as has brightness
+    trace.verification.mean_shift.reset();
     measure::Summary summary;
     summary.pipeline_s = seconds_;
     if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
-    ImageLine line = denoise_line(
-        names, trace, summary,
-        {{{beyond_.line()}, {low_.note()}, sigma_note, {levels_note()}, halo_note(trace.point), {seams_.line()}},
-         !beyond_.pages.empty()});
+    ImageLine line = denoise_line(names, trace, summary,
+                                  {{{beyond_.line()},
+                                    {low_.note()},
+                                    sigma_note,
+                                    {levels_note()},
+                                    halo_note(trace.point),
+                                    {seams_.line()},
+                                    {brightness_.line()}},
+                                   !beyond_.pages.empty()});
     line.pages = num_pages;
     return line;
 }
 
-/// Keeps the range of the first page beside [0, 1], the largest seams, and whether all pages are low.
+/// Keeps the first page beside [0, 1], the largest seams and change of brightness, and whether all pages are low.
 void StackFigures::add_notes(const StackPass& pass, int64_t page) {
-    if (pass.range.is_beyond()) {
-        if (beyond_.pages.empty()) beyond_.text = fmt::format("page {}: {}", page, pass.range.note());
-        beyond_.pages.insert(page);
-    }
+    if (pass.range.is_beyond()) beyond_.add(page, pass.range.note(), 0);
     if (pass.range.kind != RangeFit::Kind::low) low_.kind = RangeFit::Kind::good;
     low_.samples.high = std::max(low_.samples.high, pass.range.samples.high);
-    const auto seams = measure::visible_seams(pass.trace);
-    if (!seams) return;
-    if (seams_.pages.empty() || *seams > largest_seams_) {
-        seams_.text = fmt::format("page {}: {}", page, seam_note(pass.trace));
-        largest_seams_ = *seams;
-    }
-    seams_.pages.insert(page);
+    if (const auto seams = measure::visible_seams(pass.trace)) seams_.add(page, seam_note(pass.trace), *seams);
+    const std::string brightness = pass.range.is_beyond() ? "" : measure::brightness_note(pass.trace);
+    if (!brightness.empty())
+        brightness_.add(page, brightness, std::abs(pass.trace.verification.mean_shift.value_or(0)));
 }
 
 /// Adds names that are separated as in record::PointTrace, each once.

@@ -20,11 +20,14 @@ struct StackPass {
     RangeFit range;
 };
 
-/// What is worth a note on some of the pages: the text for one of them, and the numbers of all.
+/// What is worth a note on some of the pages: the text for the worst of them, and the numbers of all.
 struct PageNote {
     std::string text;
     std::set<int64_t> pages;
+    double largest = 0;
 
+    /// `badness`: of equals the first page has the text.
+    void add(int64_t page, const std::string& note, double badness);
     [[nodiscard]] std::string line() const;
 };
 
@@ -44,10 +47,9 @@ class StackFigures {
     [[nodiscard]] std::string levels_note() const;
 
     std::optional<StackPass> first_;
-    PageNote beyond_, seams_;
+    PageNote beyond_, seams_, brightness_;
     RangeFit low_{RangeFit::Kind::low, {0, 0}};  // of all pages; good, when one of them is not low
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page
-    double largest_seams_ = 0;
     double lowest_sigma_ = 1, highest_sigma_ = 0;
     double lowest_level_ = kEndless, highest_level_ = 0;  // the same in the samples' units, where they have a range
     double pixels_ = 0, seconds_ = 0;
