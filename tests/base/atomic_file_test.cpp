@@ -130,6 +130,12 @@ TEST_F(AtomicFiles, AWholeTextReplacesAnOlderFileOrLeavesIt) {
     EXPECT_EQ(read_bytes(folder / "a.txt"), "new");
 }
 
+TEST_F(AtomicFiles, ANameMayBeAsLongAsTheFileSystemTakes) {
+    const std::string longest(255, 'x');
+    write_whole(folder / longest, "new");
+    EXPECT_EQ(folder.names(), std::vector<std::string>{longest});
+}
+
 TEST_F(AtomicFiles, ReadsWhatIsThereOfWhatIsAskedFor) {
     AtomicFile file(folder / "a.txt");
     file.append(bytes_of("hello"));

@@ -169,5 +169,10 @@ TEST(Drift, CountsDownwardsAsUpwards) {
     EXPECT_TRUE(drifts(find_trend(falling))) << "a warm-up that was too short";
 }
 
+TEST(Drift, OfLessThanMattersIsNoneWhateverTheWidth) {
+    EXPECT_EQ(drift_limit(kDriftThatMatters / 10), kDriftThatMatters);
+    EXPECT_EQ(drift_limit(2 * kDriftThatMatters), 2 * kDriftThatMatters);
+}
+
 }  // namespace
 }  // namespace pb

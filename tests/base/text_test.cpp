@@ -49,6 +49,9 @@ TEST(Suggest, FindsTheNearestWordOnly) {
     EXPECT_EQ(nearest_word("haallo", known), "halo");
     EXPECT_EQ(nearest_word("PATCH", known), "patch");
     EXPECT_EQ(nearest_word("temperature", known), "");
+    EXPECT_EQ(nearest_word("ratio", known), "") << "three of five letters differ from batch";
+    EXPECT_EQ(nearest_word("unt", std::vector<std::string>{"UNet"}), "UNet");
+    EXPECT_EQ(nearest_word("xy", std::vector<std::string>{"on", "off"}), "") << "no letter is the same";
 }
 
 TEST(Split, GivesThePiecesThatTheSeparatorEnds) {

@@ -64,6 +64,11 @@ TEST(CacheFolder, IsNamedByTheUserOrTheSystem) {
     EXPECT_EQ(cache_folder(), "/own");
     own.set("off");
     EXPECT_EQ(cache_folder(), "");
+    own.set(std::nullopt);
+    caches.set("relative");
+    EXPECT_EQ(cache_folder(), "/home/someone/.cache/patchbench") << "as the specification of XDG says";
+    home.set("relative");
+    EXPECT_EQ(cache_folder(), "");
     for (const auto* variable : {&home, &caches, &own}) variable->set(std::nullopt);
     EXPECT_EQ(cache_folder(), "");
 }

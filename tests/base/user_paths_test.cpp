@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
 
 namespace pb {
@@ -43,6 +44,19 @@ TEST_F(UserPaths, AnOutputIsNoInputUnderAnyName) {
     EXPECT_NO_THROW(require_not_input(file("other"), input));
     EXPECT_NO_THROW(require_not_input(folder_ / "new", input));
     EXPECT_NO_THROW(require_not_input("", input));
+}
+
+TEST_F(UserPaths, AFileThatIsWrittenAgainWithinASecondHasAnotherVersion) {
+    const fs::path path = file("data");
+    const auto second = std::chrono::floor<std::chrono::seconds>(fs::file_time_type::clock::now());
+    fs::last_write_time(path, second);
+    const std::string version = file_version(path);
+    EXPECT_FALSE(was_written_to(path, version));
+    fs::last_write_time(path, second + std::chrono::microseconds(1));
+    EXPECT_NE(file_version(path), version);
+    EXPECT_TRUE(was_written_to(path, version));
+    fs::rename(file("other"), path);
+    EXPECT_FALSE(was_written_to(path, version)) << "another file took its place";
 }
 
 TEST_F(UserPaths, AFolderIsMadeOrRefusedByName) {

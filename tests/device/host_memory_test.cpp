@@ -207,7 +207,7 @@ TEST_F(Cgroup, Version2LimitsProcessorTime) {
 }
 
 TEST_F(Cgroup, Version1LimitsProcessorTimeInItsOwnHierarchy) {
-    write("proc/self/cgroup", "9:cpu,cpuacct:/job\n4:memory:/other\n0::/\n");
+    write("proc/self/cgroup", "11:cpuset:/set\n9:cpu,cpuacct:/job\n4:memory:/other\n0::/\n");
     write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
     write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
     EXPECT_EQ(cgroup_processor_limit(root_), std::nullopt);
