@@ -65,6 +65,14 @@ TEST(DenoiseImage, WithoutAHaloSeamsShow) {
     EXPECT_NE(denoise(view(picture), options).values, exact.values);
 }
 
+TEST(DenoiseImage, ComputesInThePrecisionThatIsAskedFor) {
+    const FloatImage picture = make_picture(3);
+    DenoiseOptions options = small_dncnn();
+    const FloatImage in_fp32 = denoise(view(picture), options);
+    options.precision = Precision::bf16;
+    EXPECT_NE(denoise(view(picture), options).values, in_fp32.values);
+}
+
 TEST(DenoiseImage, TheNetworkIsToldSigma) {
     const FloatImage picture = make_picture(1);
     DenoiseOptions options{.network = UntrainedNetwork{network::DrunetShape{1, {8, 8}, 1}, 1}, .patch = 16};
@@ -139,14 +147,16 @@ TEST_F(DenoiseByAFile, ATrainedLevelIsOneThatNetworksHave) {
 
 TEST(DenoiseImage, AnExtentIsLookedAtBeforeTheValues) {
     const std::vector<float> values(12, 0.5F);
-    for (const Extent extent : {Extent{0, 4}, Extent{-1000000, -1000000}, Extent{int64_t{1} << 62, 4}})
+    for (const Extent extent :
+         {Extent{0, 4}, Extent{-1000000, -1000000}, Extent{int64_t{1} << 62, 4}, Extent{4, int64_t{1} << 62}})
         EXPECT_THAT(usage_error([&] {
                         (void)denoise({values.data(), extent, 3}, small_dncnn());
                     }),
                     HasSubstr("pixels"));
     DenoiseOptions options = small_dncnn();
     options.sigma.reset();
-    EXPECT_THAT(usage_error([&] { (void)denoise({values.data(), {1, 4}, 3}, options); }), HasSubstr("sigma"));
+    for (const Extent thin : {Extent{1, 4}, Extent{4, 1}})
+        EXPECT_THAT(usage_error([&] { (void)denoise({values.data(), thin, 3}, options); }), HasSubstr("sigma"));
 }
 
 TEST(DenoiseImage, AnOutputThatIsNotFiniteIsAnError) {

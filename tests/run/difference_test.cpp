@@ -57,19 +57,20 @@ TEST(Difference, SaysWhereItIsLargest) {
     config::ImageSettings scene;
     scene.height = kWhole.h;
     scene.width = kWhole.w;
-    scene.channels = 1;
+    scene.channels = 3;
     ImageSource source(scene);
     std::vector<std::byte> memory;
-    const Slab slab = slab_of({0, 0, kWhole}, kWhole, 1, DType::f32, memory);
-    image::Image expected(kWhole, 1, DType::f32);
-    std::fill_n(expected.as<float>(), kWhole.pixels(), 0.5F);
+    const Slab slab = slab_of({0, 0, kWhole}, kWhole, 3, DType::f32, memory);
+    image::Image expected(kWhole, 3, DType::f32);
+    std::fill_n(expected.as<float>(), expected.num_samples(), 0.5F);
     std::ranges::copy(expected.bytes(), memory.begin());
-    reinterpret_cast<float*>(memory.data())[5] = 0.75F;
+    reinterpret_cast<float*>(memory.data())[3 * 5 + 1] = 0.75F;
     MemorySink sink(slab, &source);
-    const auto noisy = [&] { return image::Image(kWhole, 1, DType::f32); };
+    const auto noisy = [&] { return image::Image(kWhole, 3, DType::f32); };
     const Difference found = find_difference(sink, {{0, 0, kWhole}, expected, noisy}, {kPrecision, 1, 0, 0});
     EXPECT_EQ(found.row, 1);
     EXPECT_EQ(found.column, 2);
+    EXPECT_EQ(found.channel, 1);
 }
 
 TEST_F(DifferenceOfBytes, IsThatOfClippedValues) {

@@ -189,6 +189,28 @@ TEST_F(TypicalHalo, DependsOnTheNoiseAndTheToleranceAndNotOnTheImage) {
     EXPECT_GT(halo_for(settings_), halo);
 }
 
+TEST_F(TypicalHalo, IsThatOfTheWeightsAndOfTheChannels) {
+    const auto num_known = [&] {
+        const std::filesystem::directory_iterator files(cache_ / "halos");
+        return std::distance(begin(files), end(files));
+    };
+    take_shallow_network();
+    (void)halo_for(settings_);
+    EXPECT_EQ(num_known(), 1);
+    together(world_, [&] {
+        const network::DncnnShape shape{.depth = 3, .width = 8};
+        if (world_.is_root()) test::save_weights(engine::make_seeded_weights(shape, 2), settings_.weights);
+    });
+    (void)halo_for(settings_);
+    EXPECT_EQ(num_known(), 2) << "other weights in the same file";
+    together(world_, [&] {
+        const network::DncnnShape shape{.channels = 1, .depth = 3, .width = 8};
+        if (world_.is_root()) test::save_weights(engine::make_seeded_weights(shape, 2), settings_.weights);
+    });
+    settings_.image.channels = 1;
+    EXPECT_GE(halo_for(settings_), 0);
+}
+
 TEST_F(TypicalHalo, IsSearchedAgainWhereTheCacheIsDamaged) {
     take_shallow_network();
     const int64_t halo = halo_for(settings_);

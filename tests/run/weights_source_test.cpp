@@ -68,6 +68,22 @@ TEST(WeightsCache, GivesEachKindOfImageItsOwn) {
     }
 }
 
+TEST(WeightsCache, ForgetsWhatWasUsedLongestAgo) {
+    config::PointSettings settings;
+    settings.network = network::kind_of<network::DncnnShape>();
+    WeightsCache cache;
+    cache.keep(2);
+    const auto find = [&](const char* weights) {
+        settings.weights = weights;
+        return std::weak_ptr(cache.find(settings, 3));
+    };
+    const auto first = find("seed:1"), second = find("seed:2");
+    (void)find("seed:1");
+    (void)find("seed:3");
+    EXPECT_FALSE(first.expired());
+    EXPECT_TRUE(second.expired());
+}
+
 TEST(FindWeights, TheCardSpeaksOfItsOwnFilesOnly) {
     const test::TemporaryFolder folder;
     config::PointSettings settings;
@@ -94,6 +110,7 @@ TEST(FindWeights, TheCardKnowsAFileWithoutADigestByItsPlace) {
         settings.weights = file.string();
         return find_weights(settings, 3);
     };
+    EXPECT_FALSE(find_default_weights(settings.network.kind, 3)) << "none was fetched";
     EXPECT_EQ(find(folder / "a.safetensors").trained_sigma, 0.3);
     EXPECT_FALSE(find(folder / "a.safetensors").most_sigma);
     EXPECT_EQ(find(folder / "b.safetensors").most_sigma, 0.4);
