@@ -56,6 +56,21 @@ TEST(Carried, BordersOfRanksCostWhatANoteSays) {
     EXPECT_THAT(point_of(carried_point()).notes, IsEmpty());
 }
 
+TEST(Carried, TheBusiestRankMayBeBetweenTwoOthers) {
+    config::PointSettings settings = carried_point();
+    settings.image.height = 9 * 32;
+    const Point point = point_of(settings, make_local_topology(3));  // three bands each
+    const auto macs = [&](int rank) { return band_schedule(point, rank)->macs(); };
+    ASSERT_GT(macs(1), macs(2));
+    EXPECT_DOUBLE_EQ(predict(point)->flop_busiest_rank, 2 * macs(1));
+    settings.patch = 300;
+    settings.image.height = 3 * 300 - 200;
+    const Point uneven = point_of(settings, make_local_topology(3));  // the last rank has 100 rows
+    config::PointSettings even = settings;
+    even.image.height = 3 * 300;
+    EXPECT_EQ(band_bytes(uneven).all(), band_bytes(point_of(even, make_local_topology(3))).all());
+}
+
 TEST(Carried, MemoryDoesNotDependOnTheHeight) {
     for (const EngineKind engine : {EngineKind::native, EngineKind::torch}) {
         config::PointSettings settings = carried_point();

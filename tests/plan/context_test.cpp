@@ -162,6 +162,8 @@ TEST(Context, ASearchDecidesBetweenTiles) {
     EXPECT_EQ(point.halo, 3);
     EXPECT_FALSE(point.band_rows.has_value());
     EXPECT_THAT(point.halo_note, HasSubstr("tiles with a halo of 3 px, with seams below halo_tolerance"));
+    EXPECT_FALSE(context_ways(exact, 19).back().is_exact);
+    EXPECT_TRUE(context_ways(exact, 20).back().is_exact);
     settle_searched_halo(exact, 19);
     EXPECT_THAT(exact.halo_note, HasSubstr("tiles with the exact halo of 20 px, "))
         << "all are equal, and this takes least memory";
@@ -195,6 +197,24 @@ TEST(Context, BandsAreAsThinAsTheMemoryLimitAsks) {
     const Point tiles = planned(settings);
     EXPECT_FALSE(tiles.band_rows.has_value());
     EXPECT_THAT(context_ways(tiles, 8).front().obstacle, HasSubstr("MiB a rank"));
+    EXPECT_EQ(context_ways(tiles, 8).front().point.band_rows, 32) << "the least that is missing";
+    settings.image.width = 12'000;  // strips cost little there
+    settings.memory_limit_mib = 0;
+    settings.memory_limit_mib = static_cast<int64_t>(peak_mib(64)) - 1;
+    EXPECT_EQ(planned(settings).band_rows, 32);
+    EXPECT_FALSE(planned(settings).strip_columns.has_value()) << "thinner bands take about as long";
+}
+
+TEST(Context, ASearchedHaloOfASmallImageLeavesTheMemoryLimitToSmallTiles) {
+    config::PointSettings settings = weighed_point();
+    settings.image.height = 81;  // not weighed
+    settings.batch.count = 1;
+    Point usual = planned(settings);
+    settle_searched_halo(usual, 8);
+    settings.memory_limit_mib = static_cast<int64_t>(predict(usual)->peak_mib);
+    Point limited = planned(settings);
+    settle_searched_halo(limited, 8);
+    EXPECT_EQ(limited.winograd_tile, 2);
 }
 
 TEST(Context, WaysWithSmallTilesCostMore) {

@@ -221,6 +221,10 @@ TEST(Cropping, OfTorchThePeakHoldsAllEqualWindowsOfABatch) {
     EXPECT_EQ(ragged, most_bytes_of_pieces(planned(settings), 1));
     settings.last_batch = config::LastBatch::pad;
     EXPECT_GT(most_bytes_of_pieces(planned(settings), 2), ragged) << "the last one twice";
+    settings.last_batch = config::LastBatch::ragged;
+    settings.image.width = 5 * 64;
+    EXPECT_GT(most_bytes_of_pieces(planned(settings, make_local_topology(2)), 3), ragged)
+        << "rank 1 has two windows within the row";
 }
 
 }  // namespace

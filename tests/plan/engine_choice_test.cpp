@@ -81,6 +81,15 @@ TEST(Plan, TilesOfNativeAreSmallWhereOnlyTheirWeightsFitTheMemoryLimit) {
     EXPECT_EQ(small.key, native_point(needed - 1).key);
 }
 
+TEST(Plan, TilesOfNativeFollowWindowsWithTheirHaloWhileTheBatchIsOpen) {
+    config::PointSettings settings = small_point();
+    settings.batch.count = 0;
+    const Point usual = native_point(0, settings);
+    const double needed = peak_parts(usual).peak(tile_grid(usual).window().pixels(), 1) / kMiB;
+    EXPECT_EQ(native_point(static_cast<int64_t>(needed), settings).winograd_tile, 2);
+    EXPECT_FALSE(native_point(static_cast<int64_t>(needed) + 1, settings).winograd_tile.has_value());
+}
+
 TEST(Plan, TilesOfNativeHaveOneSizeInBf16) {
     config::PointSettings settings = small_point();
     settings.engine = EngineKind::native;
@@ -208,9 +217,12 @@ TEST(Plan, AnAutomaticEngineHasAWayWithoutSeamsWhereThereIsOne) {
         EXPECT_EQ(point_of(settings).settings.engine, engine)
             << limit_mib << " MiB: native fits 9, in tiles with little context";
     }
-    settings.halo = {config::HaloSetting::Kind::pixels, 1};
     settings.batch = {1, false};
+    settings.schedule = config::Schedule::dynamic;  // carries no rows
     settings.memory_limit_mib = 9;
+    EXPECT_EQ(point_of(settings).settings.engine, EngineKind::torch) << "native fits with seams only";
+    settings.schedule = config::Schedule::contiguous;
+    settings.halo = {config::HaloSetting::Kind::pixels, 1};
     EXPECT_EQ(point_of(settings).settings.engine, EngineKind::native);
 }
 
@@ -273,6 +285,8 @@ TEST(Plan, ACustomNetworkGetsTheExtentsAndTheBatchOfItsCard) {
     EXPECT_EQ(tile_grid(point).window(), (Extent{16 + 2 * 8 + 3, 16 + 2 * 8 + 5}));
     EXPECT_EQ(point.batch, 2);
     EXPECT_THAT(point.notes, Contains(HasSubstr("batch 2 instead of 4: own.onnx takes no more windows")));
+    EXPECT_THAT(point_of(settings, make_local_topology(50)).notes,
+                Contains(HasSubstr("batch 1 instead of 4: no rank has more windows")));
     EXPECT_EQ(point.edge_note, "");
     settings.network.card->step.reset();
     settings.network.card->batch.reset();
@@ -282,6 +296,20 @@ TEST(Plan, ACustomNetworkGetsTheExtentsAndTheBatchOfItsCard) {
     EXPECT_THAT(point.edge_note, HasSubstr("extended to 72 x 96 px"));
     settings.network = network::kind_of<network::DrunetShape>();
     EXPECT_EQ(point_of(settings).edge_note, "") << "its layers are known: pixels are those of the image";
+}
+
+TEST(Plan, ACustomNetworkTakesImagesOfItsChannelsOnly) {
+    config::PointSettings settings = small_point();
+    settings.engine = EngineKind::onnxruntime;
+    settings.network = network::kCustomKind;
+    settings.network.file = "own.onnx";
+    for (const int64_t channels : {1, 3}) {
+        settings.network.card = network::NetworkCard{.channels = channels, .radius = 6, .halo = 6};
+        settings.image.channels = channels;
+        EXPECT_EQ(point_of(settings).source.channels, channels);
+        settings.image.channels = 4 - channels;
+        EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.onnx"), HasSubstr("the image has ")));
+    }
 }
 
 TEST(Plan, TheNodeThatKeepsLayersFromBeingKnownIsNamed) {

@@ -45,6 +45,7 @@ TEST(ImageSharing, PutsAllRanksOnWhatOneRankWouldHoldUp) {
     EXPECT_THAT(share_images({kMiB, kMiB, 50 * kMiB, kMiB, kMiB, kMiB, kMiB, kMiB, kMiB}, 4).together, ElementsAre(2));
     EXPECT_THAT(share_images({20 * kMiB}, 4).together, ElementsAre(0));
     EXPECT_THAT(share_images({20 * kMiB, 20 * kMiB}, 3).together, ElementsAre(0, 1));
+    EXPECT_THAT(share_images({20 * kMiB, 30 * kMiB}, 3).together, ElementsAre(0, 1)) << "in the order of their names";
 }
 
 TEST(ImageSharing, ComparesAnImageWithWhatIsLeftAfterTheLargerOnes) {

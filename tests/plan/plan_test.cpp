@@ -179,6 +179,39 @@ TEST(Plan, RanksOfAPlanHaveGpusOfTheMemoryThatIsSaid) {
     EXPECT_THAT(notes_with(int64_t{8} << 20), Contains(HasSubstr(" MiB, and its GPU has 8")));
 }
 
+TEST(Plan, TheSmallestGpuDecidesWhetherAPointMayNotFit) {
+    Topology topology = cuda_topology(3);
+    for (RankPlace& place : topology.ranks) place.memory_bytes = int64_t{place.rank == 1 ? 8 : 8000} << 20;
+    EXPECT_THAT(point_of(small_point(), topology).notes, Contains(HasSubstr("its GPU has 8")));
+}
+
+TEST(Plan, OnlyCallsBeyondTheIndexLimitAreNoted) {
+    config::PointSettings settings = small_point();
+    settings.image.height = settings.image.width = 8192;
+    const auto said = Contains(HasSubstr("status index_limit"));
+    EXPECT_THAT(point_of(settings).notes, testing::Not(said)) << "its windows are small";
+    settings.workload = config::Workload::whole;
+    EXPECT_THAT(point_of(settings).notes, said);
+}
+
+TEST(Plan, AChecksumIsVerifiedByProbesOnly) {
+    config::PointSettings settings = small_point();
+    settings.output = config::OutputKind::checksum;
+    settings.protocol.verify = config::VerifyMode::full;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("verify.mode: probes"));
+    settings.protocol.verify = config::VerifyMode::probes;
+    EXPECT_THAT(point_of(settings).refusal, IsEmpty());
+}
+
+TEST(Plan, ARefusedPointThatIsRepeatedKeepsItsReason) {
+    std::vector<config::PointSettings> points(3, small_point());
+    points[0].dtype = points[1].dtype = Precision::fp16;
+    points[0].ranks.count = 1;
+    const Plan plan = plan_of(points, make_local_topology(1));
+    EXPECT_EQ(plan.points[1].key, plan.points[0].key);
+    EXPECT_THAT(plan.points[1].refusal, HasSubstr("dtype = fp16"));
+}
+
 TEST(Plan, NotesAreThoseOfTheDeviceThatIsTaken) {
     const auto notes_on = [](config::PointSettings settings, config::DeviceChoice device) {
         settings.device = device;
@@ -379,6 +412,17 @@ TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
                 AllOf(HasSubstr("image.crop_width"), HasSubstr("50x81 px"), HasSubstr("photo.png of 101x80 px")));
 }
 
+TEST(Plan, FilesAreLookedUpForEachChoiceOfBands) {
+    std::vector<config::PointSettings> points(2, small_point());
+    points[0].image.path = points[1].image.path = "photo.tif";
+    points[1].image.bands = "2";
+    const Plan plan = plan_of(points, make_local_topology(1), [](const config::ImageSettings& image) {
+        return SourceFacts{{101, 80}, image.bands.empty() ? 3 : 1};
+    });
+    EXPECT_EQ(plan.points[0].source.channels, 3);
+    EXPECT_EQ(plan.points[1].source.channels, 1);
+}
+
 TEST(Plan, SettingsOfFilesNeedAFile) {
     using config::ImageSettings;
     const std::pair<std::string ImageSettings::*, const char*> kSettings[] = {{&ImageSettings::range, "0:1"},
@@ -408,6 +452,9 @@ TEST(Plan, ThreadsAreThoseOfTheRankWithMostAndAFewForEachCoreAtMost) {
     settings.threads.count = 33;
     EXPECT_THAT(refusal_of(settings, topology),
                 AllOf(HasSubstr("threads = 33"), HasSubstr("2 cores"), HasSubstr("32")));
+    settings.threads.count = 32;
+    topology.ranks.front().threads = 1;
+    EXPECT_EQ(point_of(settings, topology).threads, 32) << "cores that ranks share count whole";
 }
 
 TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
@@ -461,12 +508,14 @@ TEST(Plan, WholeImagesAreOneBatchEach) {
     EXPECT_EQ(label_of(point), "drunet-2048x1228-split-fp32");
     EXPECT_EQ(point.batch, 1);
     EXPECT_THAT(point.notes, Contains(HasSubstr("rank 0 of 2")));
+    EXPECT_THAT(point.notes, testing::Not(Contains(HasSubstr("pads instead"))));
     const Prediction prediction = *predict(point);
     EXPECT_EQ(prediction.pixels_per_forward, 1088 * 640);
     EXPECT_DOUBLE_EQ(prediction.flop, 2.0 * 2'117'568 * 4 * 1088 * 640);
     EXPECT_DOUBLE_EQ(prediction.flop_busiest_rank, prediction.flop);
     settings.replicate = true;
     const Point copies = point_of(settings, make_local_topology(2));
+    EXPECT_THAT(copies.notes, testing::Not(Contains(HasSubstr("rank 0 of 2"))));
     EXPECT_DOUBLE_EQ(predict(copies)->flop, 2 * prediction.flop);
     EXPECT_DOUBLE_EQ(processed_per_useful(copies), 4.0 * 1088 * 640 / (2048 * 1228)) << "of one image";
     settings.output = config::OutputKind::memory;

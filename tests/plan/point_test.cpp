@@ -70,6 +70,26 @@ TEST(Plan, WhatWasFoundByTryingDoesNotChangeTheKey) {
     EXPECT_EQ(key_of(larger), larger.key);
 }
 
+TEST(Plan, KeysHoldTheDeviceThatIsTaken) {
+    config::PointSettings settings = small_point();
+    settings.layout = Layout::channels_last;
+    const std::string on_gpu = point_of(settings, cuda_topology(1)).key;
+    EXPECT_NE(point_of(settings).key, on_gpu);
+    settings.device = config::DeviceChoice::cuda;
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).key, on_gpu);
+}
+
+TEST(Plan, KeysHoldTheExtentAndTheChannelsOfAFile) {
+    config::PointSettings settings = small_point();
+    settings.image.path = "photo.png";
+    const auto key_with = [&](const SourceFacts& facts) {
+        return plan_of({settings}, make_local_topology(1), [&](const auto&) { return facts; }).points.front().key;
+    };
+    const std::string key = key_with({{101, 80}, 3});
+    EXPECT_EQ(key_with({{101, 80}, 3}), key);
+    for (const SourceFacts& other : {SourceFacts{{80, 101}, 3}, {{101, 80}, 1}}) EXPECT_NE(key_with(other), key);
+}
+
 TEST(Plan, KeysHoldTheSigmaThatTheNetworkIsTold) {
     config::PointSettings told = small_point();
     told.sigma = 0.2;

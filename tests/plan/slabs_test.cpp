@@ -56,6 +56,19 @@ TEST(Exchanged, BandsAreThePatchWhereLowerOnesLeaveNoLessOver) {
     config::PointSettings settings = exchanged_point(32);
     settings.image.height = 160;  // 40 tiles: bands of 8 tiles leave none over, as those of 5 do
     EXPECT_EQ(tile_grid(planned(settings)).window().h, 32);
+    settings.patch = 31;
+    EXPECT_EQ(tile_grid(planned(settings)).window().h, 20);
+}
+
+TEST(Exchanged, TheFewestRowsAreThoseOfAnySlab) {
+    config::PointSettings settings = exchanged_point(4);
+    settings.image.height = 28;  // seven tiles, a band each
+    EXPECT_EQ(slab_rows(planned(settings, make_local_topology(2))), (Range{12, 16}));
+}
+
+TEST(Exchanged, MemoryIsThatOfASlabBetweenTwoOthers) {
+    const Point point = planned(exchanged_point(32), make_local_topology(3));  // slabs of 100 rows
+    EXPECT_EQ(slab_bytes(point).in_out, int64_t{102 + 100} * 200 * 3 * 4);
 }
 
 TEST(Exchanged, RanksBeyondTheSlabsOwnNothing) {
