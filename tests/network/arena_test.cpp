@@ -166,5 +166,24 @@ TEST(Arena, PutsABlockIntoTheSmallestGapThatHoldsIt) {
     EXPECT_EQ(arena.bytes, 34 * kArenaAlignment);
 }
 
+TEST(NativeLayer, OfStrideTwoHasScratchForAllColumnsThatItReads) {
+    NativeConvolution layer{.in_channels = 4, .out_channels = 32, .kernel = 3, .stride = 1};
+    const int64_t of_stride_1 = layer.scratch();
+    layer.stride = 2;
+    EXPECT_EQ(layer.scratch() - of_stride_1, 3 * (kDirectPixels - 1) * 4);
+}
+
+TEST(NativeLayer, IsNarrowOnlyWhereItsInputFillsVectors) {
+    for (const auto& [channels, method] : {std::pair{32, NativeMethod::narrow}, {20, NativeMethod::direct}})
+        EXPECT_EQ((NativeConvolution{.in_channels = channels, .out_channels = 3, .kernel = 1, .stride = 1}).method(),
+                  method);
+}
+
+TEST(NativeLayer, SharesOfWeightsHoldAllOfThem) {
+    const Graph graph = DncnnShape{.depth = 3, .width = 8}.graph();
+    for (const int64_t sharers : {3, 7})
+        EXPECT_GE(sharers * native_weight_bytes(graph, {}, sharers), native_weight_bytes(graph, {}, 1)) << sharers;
+}
+
 }  // namespace
 }  // namespace pb::network

@@ -634,7 +634,7 @@ TEST(NetworkCard, TextIsReadBack) {
 
 TEST(NetworkCard, RefusesWrongValues) {
     for (const char* text :
-         {"channels 2", "alignment 0", "radius 3", "radius -1, halo 0", "alignment 8, radius 1, halo 4",
+         {"channels 2", "alignment 0", "radius 3", "halo 4", "radius -1, halo 0", "alignment 8, radius 1, halo 4",
           "radius 1, halo 1048577", "alignment 8, step 3", "alignment 2, step 4", "step 0", "batch 0", "range 0",
           "range inf", "range 1e30", "sigma perhaps", "size 3", "channels"})
         EXPECT_THROW((void)parse_network_card(text), UsageError) << text;
