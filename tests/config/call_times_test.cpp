@@ -46,7 +46,7 @@ TEST(CallTimes, ATableFromResultsIsRefusedByTheNameOfTheResults) {
 
 TEST(CallTimes, WhatIsNoTableIsRefused) {
     for (const char* table :
-         {"1", "1:", ":0.1", "1:a", "0:0.1", "1:-1", "2:0.1,1:0.2", "1:0.1,1:0.1", "1:0.1,,2:0.2", ","})
+         {"1", "1:", ":0.1", "1:a", "0:0.1", "1:-1", "2:0.1,1:0.2", "1:0.1,1:0.1", "1:0.1,,2:0.2", ",", "1:86401"})
         EXPECT_THAT(usage_error([&] { (void)table_of(table); }), HasSubstr("timed.table")) << table;
     PointSettings settings;
     EXPECT_THAT(usage_error([&] { set_by_key(settings, "timed.table", "1=2"); }), HasSubstr("1:0.012,4:0.03"));

@@ -75,6 +75,8 @@ TEST_F(Sweep, GroupsAreBoundedTogether) {
     EXPECT_THAT(refusal("groups: [{patch: 8}, {batch: {from: 1, to: 100, step: 1}, "
                         "image.seed: {from: 1, to: 1000, step: 1}}]\n"),
                 HasSubstr("100001 points"));
+    EXPECT_THAT(refusal("batch: [1, 2]\npatch: {from: 1, to: 60000, step: 1}\n"), StartsWith(":2:1: "))
+        << "the last of its axes";
     EXPECT_THAT(refusal("groups: [{patch: [8, 16], exclude: [{patch: 16}]}, {batch: [1, 2, 3], "
                         "image.seed: {from: 1, to: 33333, step: 1}}]\n"),
                 HasSubstr("100001 points"))
@@ -141,6 +143,8 @@ TEST_F(Sweep, WrongExclusionsSayTheirPlace) {
     EXPECT_THAT(refusal("exclude: [{pach: 8}]\n"), names(":1:12: ", "'pach'", "'patch'"));
     EXPECT_THAT(refusal("exclude: [{patch: 0}]\n"), StartsWith(":1:19: patch = 0: "));
     EXPECT_THAT(refusal("exclude: [{name: a}]\n"), StartsWith(":1:12: name: "));
+    EXPECT_THAT(refusal("exclude: [{patch: 8, exclude: [{batch: 1}]}]\n"), names(":1:22: ", "'exclude'"));
+    EXPECT_THAT(refusal("zip: {patch: [1, 2], batch: [1, 2], exclude: []}\n"), names(":1:37: ", "'exclude'"));
     EXPECT_THAT(refusal("patch: 8\nexclude:\n- {patch: 8}\n"), StartsWith(":3:3: exclude: "));
     EXPECT_THAT(refusal("exlude: []\n"), names(":1:1: ", "'exlude'", "'exclude'"));
     std::string many = "exclude:\n";
@@ -176,6 +180,8 @@ TEST_F(Sweep, APresetOverridesSettingsAndMayReplaceGroups) {
     EXPECT_THAT(loaded(excluding), ElementsAre("256 none 2"));
     EXPECT_THAT(loaded(excluding, {"preset=all"}), ElementsAre("256 none 1", "256 none 2"));
     EXPECT_THAT(loaded(excluding, {"preset=one"}), ElementsAre("256 none 1")) << "instead of the study's own";
+    EXPECT_THAT(loaded(excluding, {"preset=one", "preset=all"}), ElementsAre("256 none 1", "256 none 2"))
+        << "the last one holds";
 }
 
 TEST_F(Sweep, WrongPresetsSayTheirPlace) {

@@ -68,6 +68,7 @@ TEST_F(YamlFile, PathsAreRelativeToTheStudyAndThoseOfOverridesToTheCurrentFolder
     EXPECT_EQ(load("image.path: ../a.png\n").points[0].image.path, folder_.parent_path() / "a.png");
     EXPECT_EQ(load("engine: python:../e.py\n").points[0].engine.file, folder_.parent_path() / "e.py");
     EXPECT_EQ(load("engine: jax\n").points[0].engine, EngineKind::jax);
+    EXPECT_EQ(load("network: nets/n.onnx\n").points[0].network.file, folder_ / "nets/n.onnx");
 }
 
 TEST_F(YamlFile, APathThroughALinkedFolderIsTheOneThatTheSystemFinds) {
@@ -258,7 +259,7 @@ TEST_F(YamlFile, MutatedStudiesLoadOrAreRefused) {
 TEST_F(YamlFile, ModelCardsListWeights) {
     const auto weights = load_model_card(write(
         "network: dncnn\nabout: for people\nweights:\n- name: small\n  file: small.safetensors\n  sigma_train: 0.1\n"
-        "- {name: official, sigma_most: 0.2, url: 'https://example.org/w.pth', sha256: ab, channels: 1, note: "
+        "- {name: official, file: ~, sigma_most: 0.2, url: 'https://example.org/w.pth', sha256: ab, channels: 1, note: "
         "gray}\n"));
     ASSERT_EQ(weights.size(), 2U);
     EXPECT_EQ(weights[0].file, "small.safetensors");

@@ -103,7 +103,8 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_THAT(refused<LayoutSetting>("nchw"), HasSubstr("'nchw' is none of: channels_last | contiguous | auto"));
     for (const char* text : {"7", "auto", "largest"}) EXPECT_EQ(format_setting(parsed<BatchSetting>(text)), text);
     EXPECT_TRUE(parsed<BatchSetting>("largest").is_open());
-    EXPECT_THAT(refused<BatchSetting>("all"), AllOf(HasSubstr("auto"), HasSubstr("largest")));
+    for (const char* text : {"all", "0", "-1"})
+        EXPECT_THAT(refused<BatchSetting>(text), AllOf(HasSubstr("auto"), HasSubstr("largest")));
     EXPECT_THAT(refused<CountSetting>("largest"), AllOf(HasSubstr("'largest'"), HasSubstr("auto")));
     for (const char* text : {"0", "0.25", "auto"}) EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>(text)), text);
     EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>("-1")), "auto");  // as older results write it
@@ -181,6 +182,8 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     EXPECT_THAT(refusal("batch", "9999999"), HasSubstr("batch = 9999999"));
     EXPECT_THAT(refusal("halo", "1073741825"), names("halo = 1073741825: ", "0 and 1073741824 px"));
     EXPECT_THAT(refusal("memory_limit_mib", "-1"), HasSubstr("memory_limit_mib = -1"));
+    EXPECT_THAT(refusal("weights", ""), names("weights: ", "seed:<n>"));
+    EXPECT_THAT(refusal("weights", "seed:x"), HasSubstr("weights = seed:x: "));
     EXPECT_THAT(refusal("dtype", "fp8"), names("dtype: 'fp8'", "fp32 | tf32 | bf16 | fp16"));
     EXPECT_THAT(refusal("pathc", "8"), AllOf(HasSubstr("'pathc'"), HasSubstr("'patch'")));
     EXPECT_THAT(refusal("image", "a.png"), AllOf(HasSubstr("'image'"), HasSubstr("image.path, image.raw")));
