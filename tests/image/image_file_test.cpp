@@ -187,6 +187,18 @@ TEST_F(SaveImage, AnArrayKeepsNoMetadataAndNamesAll) {
     EXPECT_THAT(lost_metadata(metadata, "a.raw", false), testing::Contains("EXIF"));
 }
 
+TEST(LostMetadata, OfMoreThanAHundredNamesTheRestAreOthers) {
+    ImageMetadata metadata;
+    for (int i = 0; i < 150; ++i) name_lost("chunk " + std::to_string(i), metadata);
+    EXPECT_EQ(metadata.not_kept.size(), 101U);
+    EXPECT_EQ(metadata.not_kept.back(), "and others");
+}
+
+TEST(IsImageName, IsThatOfAFormatWithAHeader) {
+    for (const char* name : {"a.png", "a.JPEG", "b/a.tif", "a.npy"}) EXPECT_TRUE(is_image_name(name)) << name;
+    for (const char* name : {"a.raw", "a.txt", "png", ""}) EXPECT_FALSE(is_image_name(name)) << name;
+}
+
 TEST_F(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
     const Image image = make_pattern({16, 16}, 3, DType::u8);
     for (const std::string name : {"a.png", "a.jpg", "a.webp", "a.bmp", "a.tif", "a.npy"}) {
@@ -253,6 +265,7 @@ TEST(CheckCanSave, SaysEarlyWhatSavingWouldSay) {
     EXPECT_THAT(refusal({{10, 16384}, 3, DType::u8, false}, folder / "a.webp"), HasSubstr("16383"));
     EXPECT_THAT(refusal({{10, 65501}, 3, DType::u8, false}, folder / "a.jpg"), HasSubstr("65500"));
     EXPECT_THAT(refusal({{0, 10}, 3, DType::u8, false}, folder / "a.png"), HasSubstr("no pixels"));
+    EXPECT_THAT(refusal({{10, 10}, 5, DType::u8, true}, folder / "a.tif"), HasSubstr("without alpha"));
     EXPECT_THAT(refusal(rgb, folder / "missing/a.png"), HasSubstr("no folder"));
     EXPECT_THAT(refusal(rgb, "/proc/a.png"), HasSubstr("/proc/a.png"));
     for (const char* name : {"a.png", "a.jpg", "a.jpeg", "a.webp", "a.bmp", "a.tif", "a.tiff", "a.npy", "a.PNG"})

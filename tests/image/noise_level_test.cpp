@@ -120,6 +120,16 @@ TEST(NoiseLevel, ThatIsSmoothIsFoundAtHalfTheResolution) {
     }
 }
 
+TEST(NoiseLevel, ThatIsSmoothIsFoundBesideGapsAndWhiteAreas) {
+    for (const float shift : {0.0F, 0.6F}) {
+        Image large = enlarged(noisy_scene(0.1, 7, 1));
+        for (int64_t i = 0; i < large.num_samples(); ++i)
+            if (float& sample = large.as<float>()[i]; i % 1200 < 500)
+                sample = shift > 0 ? std::min(sample + shift, 1.0F) : 0.5F;
+        EXPECT_NEAR(find_noise(large.view()).sigma, 0.087, 0.009) << shift;
+    }
+}
+
 TEST(NoiseLevel, ThatIsSmoothAndEqualInAllColoursIsFoundInBrightness) {
     for (const double sigma : {0.075, 0.2}) {  // of the smaller one too little is in the finest detail to be seen there
         const Image large = enlarged(noisy_scene(sigma, 7, 1));
@@ -141,6 +151,7 @@ TEST(NoiseLevel, OfWhiteNoiseAndOfStructuresIsThatOfTheFinestDetail) {
     EXPECT_EQ(estimate_smooth_noise(enlarged(noisy_scene(0, 8, 1)).view()), std::nullopt);
     EXPECT_EQ(estimate_smooth_noise(enlarged(noisy_scene(0.1, 8, 1)).view().part({0, 0, {95, 95}})), std::nullopt)
         << "too few regions";
+    EXPECT_EQ(estimate_smooth_noise(enlarged(enlarged(noisy_scene(0.2, 8, 1))).view()), std::nullopt) << "too coarse";
 }
 
 TEST(NoiseLevel, OfSamplesThatUseAMillionthOfTheRangeIsTheirs) {

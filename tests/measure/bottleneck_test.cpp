@@ -170,9 +170,15 @@ TEST(Bottleneck, CuttingAndWritingIsHostBound) {
 }
 
 TEST(Bottleneck, CopiesAreTransferBound) {
-    const Bottleneck found = found_in(trace_of_shares({.h2d = 0.25, .forward = 0.5, .d2h = 0.2}));
+    record::PointTrace trace = trace_of_shares({.h2d = 0.25, .forward = 0.5, .d2h = 0.2});
+    for (auto& rank : trace.ranks) {  // three values a pixel
+        rank.bounds[record::Bound::h2d_gb_per_s] = 12e-9 * kPixels / 0.25 / 0.42;
+        rank.bounds[record::Bound::d2h_gb_per_s] = 12e-9 * kPixels / 0.2 / 0.77;
+    }
+    const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::transfer);
-    EXPECT_THAT(found.evidence, HasSubstr(" 45 % "));
+    EXPECT_THAT(found.evidence, AllOf(HasSubstr(" 45 % "), HasSubstr("42 % of the rate to the device"),
+                                      HasSubstr("77 % of the rate back")));
 }
 
 TEST(Bottleneck, WhatHidesBehindTheNetworkCostsNothing) {
@@ -236,6 +242,9 @@ TEST(Bottleneck, OfAMixtureTheLargestLossIsNamedAndTheOthersBesideIt) {
     EXPECT_EQ(both.losses[1].limit, Limit::imbalance);
     trace.ranks[1].wall_s.assign(kPasses, 0.2);
     EXPECT_EQ(found_in(trace).limit, Limit::imbalance);
+    const Bottleneck one = found_in(trace_of_shares({.gather = 0.3, .h2d = 0.05, .forward = 0.65}));
+    EXPECT_EQ(one.losses.size(), 2U);
+    EXPECT_THAT(one.evidence, Not(HasSubstr("beside"))) << "5 % are not worth naming";
 }
 
 TEST(Bottleneck, SmallLossesTogetherLeaveTheNetworkTheLimitAndAreKept) {

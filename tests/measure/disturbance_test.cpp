@@ -46,7 +46,8 @@ TEST(Disturbance, EachCauseIsNamedByItself) {
         {Meter::steal_s, {12, "node1: the hypervisor gave 1.2 of its cores to others (steal time)"}},
         {Meter::host_cpu_s, {33, "node1: other processes used 1.3 cores"}},
         {Meter::cpu_pressure_s, {3.4, "node1: something waited for a core 34 % of the time"}},
-        {Meter::cpu_clock_end_mhz, {2400, "node1: the processors' clock went from 3.00 to 2.40 GHz"}}};
+        {Meter::cpu_clock_end_mhz, {2400, "node1: the processors' clock went from 3.00 to 2.40 GHz"}},
+        {Meter::cpu_clock_end_mhz, {3300, "node1: the processors' clock went from 3.00 to 3.30 GHz"}}};
     for (const auto& [meter, expected] : cases) {
         TelemetryRecord record = quiet();
         record[meter] = expected.first;
@@ -95,8 +96,11 @@ TEST(Disturbance, OthersCountAsMultiplesOfTheRanksOfAHost) {
     std::vector<RankTrace>& ranks = trace.ranks;
     ranks = {rank_on("node1", crowded), rank_on("node1", second), rank_on("node2", quiet())};
     EXPECT_DOUBLE_EQ(crowding_of(trace), 11) << "(20 - 1.5 - 0.5 + 4) / 2";
+    ranks[2].telemetry[Meter::cpu_pressure_s] = 5;
+    EXPECT_DOUBLE_EQ(crowding_of(trace), 11) << "of the other host 0.7 / 20";
     ranks[0].telemetry[Meter::cpu_pressure_s] = 4.9;
-    EXPECT_EQ(crowding_of(trace), 0) << "there were cores left";
+    EXPECT_DOUBLE_EQ(crowding_of(trace), 0.035) << "there were cores left on the first";
+    ranks.pop_back();
     ranks[0].telemetry[Meter::cpu_pressure_s] = 10;
     ranks[1].telemetry[Meter::own_cpu_s] = std::nullopt;
     EXPECT_EQ(crowding_of(trace), 0);
@@ -111,6 +115,9 @@ TEST(Disturbance, WhatCannotBeReadIsNotGuessed) {
     record[Meter::host_cpu_s] = 33;
     record[Meter::own_cpu_s] = std::nullopt;
     EXPECT_EQ(said_of(record), "") << "without the rank's own time nothing says whose the host's was";
+    TelemetryRecord second;
+    second[Meter::own_cpu_s] = 1;
+    EXPECT_EQ(disturbance_of(std::vector{rank_on("node1", record), rank_on("node1", second)}), "");
 }
 
 }  // namespace

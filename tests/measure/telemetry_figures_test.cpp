@@ -62,6 +62,8 @@ TEST(Telemetry, AThrottledDeviceMakesThePointInvalid) {
         EXPECT_EQ(summary.throttled_s, 0.3);
         trace.ranks[1].telemetry[meter] = 0.1;
         EXPECT_EQ(summarise(trace).validity, Validity::valid) << "less than 1 % changes no figure";
+        trace.ranks[1].telemetry[Meter::observed_s] = 9;
+        EXPECT_EQ(summarise(trace).validity, Validity::invalid) << "of the time of that rank";
     }
 }
 
