@@ -242,11 +242,16 @@ class Terminal(program.ProgramTest):
         lines = lines_seen(self.on_terminal('settings', columns=80))
         self.assertLessEqual(max(map(len, lines)), 80, max(lines, key=len))
         self.assertTrue(any(line.startswith('stop.rel_width ') for line in lines))
-        for width, env in ((80, {'COLUMNS': ''}), (140, {'COLUMNS': '140'})):
+        for width, env in ((80, {'COLUMNS': ''}), (80, {'COLUMNS': '-5'}), (140, {'COLUMNS': '140'})):
             for words in (['settings'], ['denoise', '--help']):
                 piped = program.run(*words, env={**os.environ, **env}).stdout.splitlines()
                 prose = [line for line in piped if line.startswith(30 * ' ')]  # names of options are not broken
                 self.assertTrue(width - 20 < max(map(len, prose)) <= width, (words, max(prose, key=len)))
+
+    def test_an_error_that_quotes_much_is_cut(self):
+        said = program.run('settings', 'x' * 6000, code=2).stderr
+        self.assertLess(len(said), 4100)
+        self.assertTrue(said.endswith(' ...\n'), said[-20:])
 
 
 if __name__ == '__main__':
