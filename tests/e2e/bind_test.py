@@ -96,19 +96,21 @@ class BindTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         (self.folder / 'node.xml').write_text(Topology().text())
 
-    def with_gpus(self):
-        smi = self.folder / 'nvidia-smi'
-        smi.write_text(NVIDIA_SMI)
-        smi.chmod(0o755)
+    def make_tool(self, name, text):
+        (self.folder / name).write_text(text)
+        (self.folder / name).chmod(0o755)
 
-    def would(self, rank, ranks, **variables):
+    def with_gpus(self):
+        self.make_tool('nvidia-smi', NVIDIA_SMI)
+
+    def would(self, rank, ranks, command=('--dry-run',), **variables):
         """What bind.sh says that it would do with this rank of the node that is made up."""
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith(('OMPI_', 'SLURM_', 'CUDA_', 'PMIX_', 'MPI_LOCAL'))}
         launcher = {'OMPI_COMM_WORLD_LOCAL_RANK': str(rank), 'OMPI_COMM_WORLD_LOCAL_SIZE': str(ranks)}
         env = {**kept, 'PATH': f'{self.folder}:{os.environ["PATH"]}', 'HWLOC_XMLFILE': str(self.folder / 'node.xml'),
                **(launcher if rank is not None else {}), **variables}
-        result = subprocess.run([BIND, '--dry-run'], env=env, capture_output=True, text=True, timeout=60)
+        result = subprocess.run([BIND, *command], env=env, capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.strip() + result.stderr
 
@@ -128,7 +130,23 @@ class BindTest(unittest.TestCase):
         # One device a task, as Slurm's --gpus-per-task gives it: it is that one whatever the rank.
         self.assertIn('GPU 0000:e3:00.0, processors 12,13,14,15', self.would(1, 2, CUDA_VISIBLE_DEVICES='3'))
         self.assertIn('GPU 0000:ca:00.0', self.would(0, 1, CUDA_VISIBLE_DEVICES='MIG-12345678-9abc'))
-        self.assertIn('GPU none', self.would(0, 1, CUDA_VISIBLE_DEVICES=''))
+        for nothing in ('', 'aaaaaaaa'):  # the second is a part of a UUID, but not its beginning
+            self.assertIn('GPU none', self.would(0, 1, CUDA_VISIBLE_DEVICES=nothing))
+        # What follows an entry that is none is not visible: the third rank has the first GPU again.
+        self.assertIn('GPU 0000:ca:00.0', self.would(2, 3, CUDA_VISIBLE_DEVICES='2,0,-1,3'))
+
+    def test_the_program_is_started_there_with_all_its_words(self):
+        self.with_gpus()
+        self.make_tool('hwloc-bind', '#!/bin/sh\nprintf "%s|" "$CUDA_DEVICE_ORDER" "$@"\n')
+        cores = '|'.join(f'core:{core}' for core in range(4, 8))
+        self.assertEqual(self.would(1, 4, ('a program', 'two words')), 'PCI_BUS_ID|--no-smt|'
+                         f'--cpubind|{cores}|--membind|{cores}|--|a program|two words|')
+
+    def test_a_gpu_of_which_no_core_is_known_is_said_and_all_cores_are_shared_out(self):
+        self.make_tool('nvidia-smi', NVIDIA_SMI.replace('00:17:', '00:18:'))
+        said = self.would(0, 2)
+        self.assertIn('GPU 0000:18:00.0, processors 0,1,2,3,4,5,6,7, memory node 0', said)
+        self.assertIn('no core of this job is known to be near GPU 0000:18:00.0', said)
 
     def test_without_a_gpu_the_cores_are_shared_out(self):
         self.assertEqual([self.would(rank, 3) for rank in range(3)],
@@ -141,7 +159,9 @@ class BindTest(unittest.TestCase):
     def test_every_launcher_is_understood(self):
         for variables in ({'JSM_NAMESPACE_LOCAL_RANK': '1', 'JSM_NAMESPACE_LOCAL_SIZE': '2'},
                           {'MPI_LOCALRANKID': '1', 'MPI_LOCALNRANKS': '2'},
+                          {'MV2_COMM_WORLD_LOCAL_RANK': '1', 'MV2_COMM_WORLD_LOCAL_SIZE': '2'},
                           {'PALS_LOCAL_RANKID': '1', 'PALS_LOCAL_SIZE': '2'},
+                          {'PALS_LOCAL_RANKID': '1', 'PALS_LOCAL_SIZE': '2', 'SLURM_LOCALID': '0'},
                           {'FLUX_TASK_LOCAL_ID': '1', 'FLUX_JOB_SIZE': '5', 'FLUX_JOB_NNODES': '3'},
                           {'SLURM_LOCALID': '1', 'SLURM_NODEID': '2', 'SLURM_STEP_TASKS_PER_NODE': '4(x2),2'},
                           {'SLURM_LOCALID': '1', 'SLURM_NODEID': '0', 'SLURM_STEP_TASKS_PER_NODE': '2'}):
