@@ -1,4 +1,5 @@
-"""Files of launch/ that are for programs which are not here: at least their language accepts them."""
+"""Scripts of launch/ among programs that are made up; of files for programs which are not here, at least that their
+language accepts them."""
 import py_compile
 import shutil
 import subprocess
@@ -36,6 +37,41 @@ class LaunchFilesTest(unittest.TestCase):
                                     env={'PATH': folder, 'HOME': folder})
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count('OMPI_COMM_WORLD_RANK='), 2)
+
+    def ranks(self, *arguments, cores=4, allowed=None, gpus=0, **variables):
+        """(exit code, what ranks.sh tells mpirun or the user) on a machine of so many cores and GPUs, which is made up."""
+        threads = [f'{core},0' for core in range(cores)] * 2
+        slices = [f'GPU {gpu}: a GPU\n  MIG 1g.5gb Device 0: a part of it' for gpu in range(gpus)]
+        says = {'mpirun': '"$@"', 'lscpu': "'# a comment' " + ' '.join(threads), 'getconf': f'{2 * cores}',
+                'nproc': f'{allowed or 2 * cores}', 'nvidia-smi': ' '.join(f"'{lines}'" for lines in slices)}
+        with tempfile.TemporaryDirectory() as folder:
+            for tool in ('bash', 'dirname', 'env', 'grep', 'id', 'sed', 'sort', 'tr', 'wc'):
+                (Path(folder) / tool).symlink_to(shutil.which(tool))
+            for tool, said in says.items():
+                (Path(folder) / tool).write_text(f"#!/bin/sh\nprintf '%s\\n' {said}\n")
+                (Path(folder) / tool).chmod(0o755)
+            result = subprocess.run([LAUNCH / 'ranks.sh', *arguments], capture_output=True, text=True, timeout=60,
+                                    env={'PATH': folder, **variables})
+        return result.returncode, ' '.join((result.stdout + result.stderr).splitlines())
+
+    def test_ranks_share_out_the_cores_where_there_are_enough(self):
+        self.assertEqual(self.ranks('2', 'a', 'b c'), (0, '--map-by slot:PE=2 --bind-to core -n 2 a b c'))
+        self.assertEqual(self.ranks('4', 'a'), (0, '--map-by slot:PE=1 --bind-to core -n 4 a'))
+        unbound = '--oversubscribe --bind-to none'
+        self.assertEqual(self.ranks('5', 'a'), (0, f'{unbound} -n 5 a'))
+        self.assertEqual(self.ranks('2', 'a', allowed=4), (0, f'{unbound} -n 2 a'), 'half of the machine')
+
+    def test_auto_is_a_rank_for_each_gpu_or_two(self):
+        for gpus, variables, expected in ((3, {}, 3), (0, {}, 2), (3, {'CUDA_VISIBLE_DEVICES': '0'}, 1),
+                                          (3, {'CUDA_VISIBLE_DEVICES': '2,0,GPU-1,3'}, 4),
+                                          (3, {'CUDA_VISIBLE_DEVICES': ''}, 2), (3, {'CUDA_VISIBLE_DEVICES': '-1'}, 2)):
+            self.assertIn(f'-n {expected} a', self.ranks('auto', 'a', gpus=gpus, **variables)[1], (gpus, variables))
+
+    def test_a_number_of_ranks_that_is_none_is_refused(self):
+        for number in ('0', '-1', '2x', ''):
+            code, said = self.ranks(number, 'a')
+            self.assertEqual((code, said), (1, f"error: the number of ranks is a positive integer or auto, not '{number}'"))
+        self.assertEqual(self.ranks('2')[0], 2)
 
     def test_the_spack_package_is_python(self):
         with tempfile.TemporaryDirectory() as folder:
