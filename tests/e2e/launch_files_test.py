@@ -1,5 +1,7 @@
 """Scripts of launch/ among programs that are made up; of files for programs which are not here, at least that their
 language accepts them."""
+import hashlib
+import os
 import py_compile
 import shutil
 import subprocess
@@ -72,6 +74,51 @@ class LaunchFilesTest(unittest.TestCase):
             code, said = self.ranks(number, 'a')
             self.assertEqual((code, said), (1, f"error: the number of ranks is a positive integer or auto, not '{number}'"))
         self.assertEqual(self.ranks('2')[0], 2)
+
+    def get_weights(self, folder, *names, sends='weights\n'):
+        """(exit code, what it printed, what it fetched) of get_weights.sh in `folder`, with a curl that gives `sends`."""
+        (folder / 'curl').write_text(f'#!/bin/bash\nout=${{@: -2:1}}\n[ -n "{sends}" ] || {{ echo "curl: no route" >&2; exit 7; }}\n'
+                                     f'printf "%s" "{sends}" >"$out"\necho "${{@: -1}}" >>"{folder}/fetched"\n')
+        (folder / 'curl').chmod(0o755)
+        result = subprocess.run([folder / 'models' / 'get_weights.sh', *names], capture_output=True, text=True, timeout=60,
+                                env=os.environ | {'PATH': f'{folder}:{os.environ["PATH"]}'})
+        fetched = folder / 'fetched'
+        urls = fetched.read_text().split() if fetched.exists() else []
+        fetched.unlink(missing_ok=True)
+        return result.returncode, result.stdout + result.stderr, urls
+
+    def test_weights_are_fetched_once_and_held_against_their_checksum(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for file in ('launch/common.sh', 'models/get_weights.sh'):
+                (folder / file).parent.mkdir()
+                shutil.copy(program.REPOSITORY / file, folder / file)
+            models = folder / 'models'
+            good = hashlib.sha256(b'weights\n').hexdigest()
+            (models / 'some.yaml').write_text(
+                f'weights:\n  - name: known\n    file: known.pth\n    url: https://x/known\n    sha256: {good}\n'
+                '  - name: ours\n    file: ours.safetensors\n    url: null\n    sha256: null\n'
+                '  - name: unknown\n    file: unknown.pth\n    url: https://x/unknown\n    sha256: null\n')
+            for stranger in ('ours', 'know'):
+                code, said, _ = self.get_weights(folder, stranger)
+                self.assertEqual((code, 'there are: known unknown' in said), (1, True), said)
+            code, said, _ = self.get_weights(folder, sends='')
+            self.assertEqual((code, 'curl: no route' in said), (1, True), said)
+            code, said, urls = self.get_weights(folder, sends='another file')
+            self.assertEqual((code, urls, f'expected {good}' in said), (1, ['https://x/known'], True), said)
+            self.assertEqual(sorted(file.name for file in models.iterdir()), ['get_weights.sh', 'some.yaml'])
+            code, said, urls = self.get_weights(folder, 'unknown')
+            self.assertEqual((code, urls), (0, ['https://x/unknown']), said)
+            self.assertEqual((models / 'downloaded.sha256').read_text(), f'{good}  unknown.pth\n')
+            code, said, urls = self.get_weights(folder)
+            self.assertEqual((code, urls, said.count(good)), (0, ['https://x/known'], 2), said)
+            self.assertEqual((models / 'known.pth').read_text(), 'weights\n')
+            self.assertEqual(list(models.glob('*.part')), [])
+            self.assertEqual(self.get_weights(folder)[::2], (0, []))
+            self.assertEqual((models / 'downloaded.sha256').read_text().count(good), 2)
+            (models / 'unknown.pth').write_text('changed')  # whose checksum only the record has
+            code, said, _ = self.get_weights(folder)
+            self.assertEqual((code, 'models/unknown.pth has sha256' in said), (1, True), said)
 
     def test_the_spack_package_is_python(self):
         with tempfile.TemporaryDirectory() as folder:
