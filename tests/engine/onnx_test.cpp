@@ -238,7 +238,7 @@ TEST_F(Onnx, ReadsWhatComputesTheSameInOtherWords) {
         for (int i = count - 2 + moved; i > moved; --i) graph.mutable_node()->SwapElements(i, i - 1);
     // A concatenation of one map, as exporters write the first step of a dense block.
     NodeProto concatenation = make_node("Concat", "input", "joined");
-    attribute_of(concatenation, "axis").set_i(1);
+    attribute_of(concatenation, "axis").set_i(-3);  // from the end
     insert(model, 2, concatenation);
     node_of(model, "Conv").set_input(0, "joined");
     // A node that nothing reads.
@@ -246,7 +246,17 @@ TEST_F(Onnx, ReadsWhatComputesTheSameInOtherWords) {
     idle.set_op_type("Relu");
     idle.add_input("input");
     idle.add_output("idle");
+    graph.add_input()->set_name(graph.initializer(0).name());  // old files list weights among the inputs
+    model.mutable_opset_import(0)->set_domain("ai.onnx");
     EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256);
+}
+
+TEST_F(Onnx, TakesSummandsInAnyOrder) {
+    const Weights weights = make_seeded_weights(kSmallDrunet, 5);
+    ModelProto model = exported(weights);
+    for (NodeProto& node : *model.mutable_graph()->mutable_node())
+        if (node.op_type() == "Add") node.mutable_input()->SwapElements(0, 1);
+    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DrunetShape>())), weights.sha256);
 }
 
 TEST_F(Onnx, AConvolutionWithoutPadsHasNone) {
@@ -324,6 +334,14 @@ TEST_F(Onnx, FoldsNoNormIntoWhatElseIsRead) {
                             }),
                     HasSubstr("network.onnx"))
             << normed;
+    // By a reader that came before.
+    EXPECT_THAT(refusal(kSmallDncnn,
+                        [](ModelProto& m) {
+                            NodeProto norm = make_norm(m, "conv_list.0");
+                            norm.add_output("idle");
+                            insert(m, 4, norm);
+                        }),
+                HasSubstr("that nothing else reads"));
 }
 
 TEST_F(Onnx, ReadsAnyGraphOfOurOperationsWithItsValues) {
@@ -452,8 +470,12 @@ TEST_F(Onnx, ReadsWeightsInAFileBesideTheModel) {
     EXPECT_EQ(sha256_of_values(read), weights.sha256);
     EXPECT_EQ(read.sha256, digest_of_network(file())) << "its values are in the other file";
     EXPECT_NE(read.sha256, sha256_of_file(file()));
-    set_external(tensor, "length", "8");
-    EXPECT_THAT(refused(), AllOf(HasSubstr("'conv_list.0.weight'"), HasSubstr("its shape asks for 576")));
+    tensor.clear_data_location();  // the place is enough
+    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256);
+    for (const char* length : {"8", "580"}) {
+        set_external(tensor, "length", length);
+        EXPECT_THAT(refused(), AllOf(HasSubstr("'conv_list.0.weight'"), HasSubstr("its shape asks for 576")));
+    }
     set_external(tensor, "length", "576");
     set_external(tensor, "offset", "17");
     EXPECT_THAT(refused(), HasSubstr("cut off"));
@@ -488,6 +510,21 @@ TEST_F(Onnx, TheDigestOfANetworkIsThatOfItsWeightsWhereverTheyLie) {
     EXPECT_EQ(custom_network(file(), *layers_in(file()).card).sha256, first);
     write_whole(beside, std::string(16, 'x') + std::string(values.size(), '\0'));
     EXPECT_NE(digest_of_network(file()), first);
+}
+
+TEST_F(Onnx, FilesOfConstantsAndOfBranchesBelongToIt) {
+    ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
+    NodeProto& node = *model.mutable_graph()->add_node();
+    const auto move_out_of = [&](TensorProto& tensor, const std::string& name) {
+        tensor = tensor_of(model, "low.weight");
+        move_out(tensor, file().parent_path() / name, name);
+    };
+    move_out_of(*attribute_of(node, "value").mutable_t(), "constant");
+    move_out_of(*attribute_of(node, "values").add_tensors(), "listed");
+    move_out_of(*attribute_of(node, "then_branch").mutable_g()->add_initializer(), "branch");
+    move_out_of(*attribute_of(node, "branches").add_graphs()->add_initializer(), "branches");
+    write_whole(file(), model.SerializeAsString());
+    EXPECT_EQ(files_of_network(file()).size(), 5U);
 }
 
 TEST_F(Onnx, ThatEndsInCapitalsHasTheDigestOfAllItsFiles) {
@@ -552,6 +589,10 @@ TEST_F(Onnx, InputsAndOutputsSayWhatAModelMayTake) {
     EXPECT_THAT(usage_error(candidates), HasSubstr("a model of 3 inputs"));
     graph.mutable_input()->DeleteSubrange(1, 2);
     EXPECT_EQ(candidates(), "3 none, 3 channel, 1 none, 1 channel");
+    auto& shape = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape.mutable_dim(2)->set_dim_value(64);
+    EXPECT_THAT(usage_error(candidates), HasSubstr("has a fixed size (64 x 0)"));
+    shape.mutable_dim(2)->set_dim_param("height");
     *graph.add_output() = graph.output(0);
     EXPECT_THAT(usage_error(candidates), HasSubstr("a model of 2 outputs"));
     graph.mutable_output()->RemoveLast();
@@ -635,6 +676,14 @@ void set_integers(NodeProto& node, const std::string& name, std::initializer_lis
     for (const int64_t value : values) attribute.add_ints(value);
 }
 
+/// Batch norm that makes the map of `convolution`, which gets another name.
+NodeProto norm_behind(ModelProto& model, NodeProto& convolution) {
+    NodeProto norm = make_norm(model, "before_norm");
+    norm.add_output(convolution.output(0));
+    convolution.set_output(0, "before_norm");
+    return norm;
+}
+
 std::vector<Change> changes() {
     return {
         {"pads", kSmallDncnn,
@@ -680,6 +729,30 @@ std::vector<Change> changes() {
                  *m.mutable_graph()->add_node() = idle;
              }
          }},
+        {"no square kernels", kSmallDncnn,
+         [](ModelProto& m) {
+             set_tensor(m, "in_conv.weight", {4, 3, 3, 1});
+         }},
+        {"more than one output", kSmallDncnn,
+         [](ModelProto& m) {
+             insert(m, 3, norm_behind(m, node_of(m, "Conv", 1)));
+             node_of(m, "BatchNormalization").add_output("mean_of_batch");
+         }},
+        {"a part that has not one value", kSmallDncnn,
+         [](ModelProto& m) {
+             insert(m, 3, norm_behind(m, node_of(m, "Conv", 1)));
+             set_tensor(m, "var", {3});
+         }},
+        {"follows a transposed convolution", kSmallDrunet,
+         [](ModelProto& m) {
+             NodeProto& convolution = node_of(m, "ConvTranspose");
+             const NodeProto norm = norm_behind(m, convolution);
+             const auto& nodes = m.graph().node();
+             int place = 0;
+             while (nodes[place].op_type() != "ConvTranspose") ++place;
+             insert(m, place + 1, norm);
+         }},
+        {"'antialias' 1", kSmallUnet, [](ModelProto& m) { attribute_of(node_of(m, "Resize"), "antialias").set_i(1); }},
         {"ceil_mode", kSmallUnet, [](ModelProto& m) { attribute_of(node_of(m, "MaxPool"), "ceil_mode").set_i(1); }},
         {"only 2x2", kSmallUnet,
          [](ModelProto& m) {
@@ -704,6 +777,8 @@ std::vector<Change> changes() {
          }},
         {"has 4 values, and its shape asks for 9", kSmallDncnn,
          [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, 9); }},
+        {"has 4 values, and its shape asks for 3", kSmallDncnn,
+         [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, 3); }},
         {"no whole elements", kSmallDncnn,
          [](ModelProto& m) { tensor_of(m, "in_conv.bias").mutable_raw_data()->push_back('x'); }},
         {"its shape is not one", kSmallDncnn, [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, -4); }},

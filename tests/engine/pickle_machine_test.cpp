@@ -294,6 +294,29 @@ TEST(Pickle, OfViewsOutsideTheirStorageIsRefused) {
                 HasSubstr("in a way that torch.save does not"));
 }
 
+// What lies before a storage is other memory of the program.
+TEST(Pickle, OfNegativeNumbersOrAnotherStorageIsRefused) {
+    const auto view = [](const std::string& storage, const std::string& offset, const std::string& shape,
+                         const std::string& stride) {
+        return file_of(
+            dict_of("ctorch._utils\n_rebuild_tensor\n("s + storage + offset + "(" + shape + "t(" + stride + "ttR"));
+    };
+    const auto stored = [&](const std::string& word, const std::string& elements, const std::string& last) {
+        const std::string made = "("s + text(word) + "ctorch\nFloatStorage\n" + text("1") + text("cpu") + elements;
+        return view(made + last + "tQ", number(1), number(3), number(1));
+    };
+    const std::string minus_one = "J\xff\xff\xff\xff";
+    test::write_bytes(scratch(), stored("storage", number(6), "N"));
+    EXPECT_EQ(load_state_dict(scratch()).at("w").values.size(), 3u);
+    for (const std::string& file :
+         {view(storage({}), minus_one, number(3), number(1)), view(storage({}), number(5), number(3), minus_one),
+          view(storage({}), number(1), minus_one, number(1))})
+        EXPECT_THAT(message_of(file), HasSubstr("a tensor or dict is described in a way"));
+    for (const std::string& file : {stored("storage", minus_one, "N"), stored("module", number(6), "N"),
+                                    stored("storage", number(6), number(1))})  // the last one is a view
+        EXPECT_THAT(message_of(file), HasSubstr("a storage is described in a way"));
+}
+
 TEST(Pickle, OfALazilyNegatedTensorIsRefused) {
     const auto with_flags = [](const std::string& items) {
         return "ctorch._utils\n_rebuild_tensor_v2\n("s + storage({}) + number(0) + sizes({2, 3}) + sizes({3, 1}) +
@@ -324,6 +347,16 @@ TEST(Pickle, OfStoragesThatLieIsRefused) {
     EXPECT_THAT(message_of(file_of(good, kCount + kValues.substr(1))), HasSubstr("23 are left"));
     EXPECT_THAT(message_of(file_of(good, kCount + kValues + "x")), HasSubstr("left over"));
     EXPECT_THAT(message_of(file_of("}")), HasSubstr("belongs to no tensor"));
+    std::string twice = file_of(good, kCount + kValues + kCount + kValues), other = file_of(good);
+    const std::string key = text("1") + "a";
+    twice.insert(twice.rfind(key), key);
+    EXPECT_THAT(message_of(twice), HasSubstr("storage '1' comes twice"));
+    other[other.find('\xe9')] = '\xea';
+    EXPECT_THAT(message_of(other), HasSubstr("not protocol 1001"));
+    std::string half = tensor({});
+    half.replace(half.find("Float"), 5, "Half");
+    EXPECT_THAT(message_of(file_of("}("s + text("w") + tensor({}) + text("v") + half + "u")),
+                HasSubstr("announces a storage of 12 bytes, the file has 24"));
 }
 
 TEST(Pickle, OfManyViewsOfOneStorageIsRefused) {
@@ -348,6 +381,7 @@ TEST(Pickle, ThatIsNoStateDictIsRefused) {
     EXPECT_THAT(message_of(file_of(tensor({}))), HasSubstr("no dict"));
     EXPECT_THAT(message_of(file_of(dict_of(tensor({})) + text("epoch") + number(3) + "s")), HasSubstr("'epoch'"));
     EXPECT_THAT(message_of(file_of(dict_of(tensor({})) + text("w") + tensor({}) + "s")), HasSubstr("twice"));
+    EXPECT_THAT(message_of(file_of("("s + dict_of(tensor({})))), HasSubstr("values left over"));
     EXPECT_THAT(message_of(file_of("}"s + number(1) + tensor({}) + "s")), HasSubstr("no text"));
 }
 
@@ -396,6 +430,14 @@ TEST(Pickle, ThatHoldsADictOfTensorsBesideOthersTakesTheAverage) {
                                          entry("ema", dict_of(tensor({})) + entry("decay", number(1)) + "s") + "u"));
     EXPECT_EQ(load_checkpoint(scratch()).tensors.count("v"), 1U);
     EXPECT_EQ(load_checkpoint(scratch()).note, "'params' is read, not 'ema'");
+    test::write_bytes(scratch(),
+                      file_of("}("s + entry("params", other) + entry("ema", "}"s + text("shadow") + dict + "s") + "u"));
+    EXPECT_EQ(load_checkpoint(scratch()).note, "'params' is read, not 'ema'") << "its tensors lie one deeper";
+    test::write_bytes(scratch(), file_of("}("s + entry("params", other) + entry("ema", "}") + "u"));
+    EXPECT_EQ(load_checkpoint(scratch()).tensors.count("v"), 1U) << "an average of nothing";
+    test::write_bytes(scratch(),
+                      file_of("}("s + entry("params", other) + entry("ema", other) + entry("params_ema", dict) + "u"));
+    EXPECT_EQ(load_checkpoint(scratch()).note, "'params_ema' is read, not 'ema', 'params'");
     const std::string odd = "}("s + entry("w", tensor({})) + entry("_extra_state", "N") + "u";
     EXPECT_THAT(message_of(file_of("}"s + entry("model", odd) + "s")), HasSubstr("'_extra_state': is no tensor"));
 }

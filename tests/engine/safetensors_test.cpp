@@ -100,6 +100,7 @@ TEST(Safetensors, WithLyingSizesAreErrorsThatNameTheTensor) {
     };
     const auto names_a = [](const char* reason) { return testing::AllOf(HasSubstr("'a'"), HasSubstr(reason)); };
     EXPECT_THAT(message_of("{"s + entry("a", "2", "0,4") + "}", four), names_a("shape"));
+    EXPECT_THAT(message_of("{"s + entry("a", "1", "0,5") + "}", four + "x"), names_a("shape"));
     EXPECT_THAT(message_of("{"s + entry("a", "2", "0,8") + "}", four), names_a("ends at byte 8"));
     EXPECT_THAT(message_of("{"s + entry("a", "1", "4,0") + "}", four), names_a("no range"));
     EXPECT_THAT(message_of("{"s + entry("a", "4294967296,4294967296", "0,0") + "}", ""), names_a("shape"));
@@ -111,6 +112,18 @@ TEST(Safetensors, WithLyingSizesAreErrorsThatNameTheTensor) {
     EXPECT_THAT(message_of("{"s + entry("a", "1", "0,4") + "," + entry("a", "1", "4,8") + "}", eight),
                 names_a("twice"));
     EXPECT_THAT(message_of("{"s + entry("a", "1", "0,4") + "}", eight), HasSubstr("belong to no tensor"));
+}
+
+// By a sparse file.
+TEST(Safetensors, LargerThanAnyNetworkAreNotRead) {
+    const test::TemporaryFolder folder;
+    test::write_bytes(folder / "disk", "\x02\0\0\0\0\0\0\0{}"s);
+    std::filesystem::resize_file(folder / "disk", (uintmax_t{4} << 30) + 1);
+    EXPECT_THAT(usage_error([&] { (void)load_checkpoint(folder / "disk"); }), HasSubstr("larger than 4 GiB"));
+}
+
+TEST(Safetensors, HaveNoControlCharactersInMessages) {
+    EXPECT_THAT(message_of(R"({"a\u001b[2Jb":7})", ""), HasSubstr("'a?[2Jb'"));
 }
 
 TEST(Safetensors, WithABrokenHeaderAreErrors) {

@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 namespace pb::engine {
 namespace {
@@ -89,6 +90,16 @@ TEST(SeededWeights, AreTheSameBitsOnEveryMachine) {
               "ca3addef72a3626f2f6486e794c039b45045ab9958388d8d4b790342f9a2dc60");
     EXPECT_EQ(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1).sha256,
               "b9b831fc2afd49c7a3d3849c01794bde1e26034107f2c2262608b95c095fb81a");
+}
+
+TEST(SeededWeights, HaveADigestOfEachValueAtItsPlace) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 4, .width = 4}, 1);
+    Weights other = weights;
+    other.convolutions.at("in_conv").bias.back() += 1;
+    EXPECT_NE(sha256_of_values(other), weights.sha256);
+    other = weights;
+    std::swap(other.convolutions.at("conv_list.0"), other.convolutions.at("conv_list.1"));
+    EXPECT_NE(sha256_of_values(other), weights.sha256);
 }
 
 TEST(SeededWeights, DependOnEveryBitOfTheSeed) {
@@ -370,6 +381,10 @@ TEST(Recognise, RefusesWhatIsNoKnownNetwork) {
                     (void)recognise_weights({{"fc.weight", {{1}, {1}}}}, "vgg.pth");
                 }),
                 AllOf(HasSubstr("vgg.pth"), HasSubstr("no network that is known"), HasSubstr("'fc.weight'")));
+    EXPECT_THAT(usage_error([] {
+                    (void)recognise_weights({{"part.m_head.weight", {{1}, {1}}}, {"loss", {{1}, {1}}}}, "gan.pth");
+                }),
+                AllOf(HasSubstr("its 2 tensors"), testing::Not(HasSubstr("keys under"))));
     EXPECT_THROW((void)recognise_weights({}, "empty"), UsageError);
     EXPECT_THROW((void)recognise_weights({{"conv_list.999999999999.weight", {{1, 1, 1, 1}, {1}}}}, "lying"),
                  UsageError);
@@ -400,13 +415,15 @@ TEST(Recognise, FindsTheNetworkUnderAPrefix) {
 TEST(Recognise, TakesTheAverageOfTwoNetworksAndNamesTheOther) {
     const Weights plain = make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);
     const Weights average = make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 2);
-    for (const char* prefix : {"ema.", "model_ema.", "ema_model.module.", "net_g_ema.", "ema.ema_model.", "swa."}) {
+    for (const char* prefix :
+         {"ema.", "model_ema.", "ema_model.module.", "net_g_ema.", "ema.ema_model.", "swa.", "trainer.state.ema."}) {
         StateDict tensors;
         add_under("model.", plain, tensors);
         add_under(prefix, average, tensors);
         const Weights read = recognise_weights(tensors, "test");
         expect_same_values(read, average);
-        EXPECT_THAT(read.note, HasSubstr("not that under 'model.'")) << prefix;
+        EXPECT_THAT(read.note, AllOf(HasSubstr("not that under 'model.'"), testing::Not(HasSubstr("beside"))))
+            << prefix;
     }
     StateDict tensors;
     add_under("schema.", plain, tensors);  // 'ema' within a word is no average
@@ -420,6 +437,10 @@ TEST(Recognise, RefusesToChooseBetweenNetworks) {
         add_under(prefix, make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1), tensors);
     EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x.ckpt"); }),
                 AllOf(HasSubstr("x.ckpt"), HasSubstr("2 networks"), HasSubstr("'student.', 'teacher.'")));
+    for (const char* prefix : {"twin.", "uncle."})
+        add_under(prefix, make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1), tensors);
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x.ckpt"); }),
+                HasSubstr("'student.', 'teacher.', 'twin.' and 1 more"));
 }
 
 TEST(Recognise, NamesTheDifferencesUnderAPrefix) {
@@ -504,6 +525,17 @@ TEST_F(WeightsFile, SaysTheHighestLevelOfItsTraining) {
         save({{"sigma_range", range}});
         EXPECT_EQ(load_weights(file_, network::kind_of<network::DncnnShape>()).most_sigma, most) << range;
     }
+}
+
+// With such a length its first two bytes are those of an ONNX model.
+TEST_F(WeightsFile, MayHaveAHeaderOfAnyLength) {
+    int first = 0;
+    for (size_t padding = 0; padding < 256 && first != 8; padding += 8) {
+        save({{"padding", std::string(padding, ' ')}});
+        first = std::ifstream(file_, std::ios::binary).get();
+    }
+    ASSERT_EQ(first, 8);
+    EXPECT_NO_THROW((void)load_weights(file_, network::kind_of<network::DncnnShape>()));
 }
 
 TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {
