@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace pb::measure {
 namespace {
 
@@ -68,6 +70,8 @@ TEST(Recommendation, IsNoneWhereNoPointQualifies) {
     auto less = sweep(kVisible);
     less[1].verification.seam_error = 0.25;  // neither the first nor the last
     EXPECT_THAT(recommended(less)[0].reason, HasSubstr("seam error from 0.25 on"));
+
+    EXPECT_EQ(recommended(sweep(NAN))[0].point, std::nullopt) << "outputs of no numbers";
 
     auto mixed = sweep(kVisible);
     mixed[0].verification.outcome = record::Verification::Outcome::off;
