@@ -13,7 +13,6 @@ Several faults may lie in one place, when they name the same text.
 """
 
 import dataclasses
-import pathlib
 import re
 import tomllib
 
