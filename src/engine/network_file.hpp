@@ -32,6 +32,10 @@ namespace pb::engine {
 /// gives no single image: other than four axes, a fixed size, another type than float32.
 [[nodiscard]] std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path& file);
 
+/// The first operation of the model that sees all pixels of a window, as "'/pool' (GlobalAveragePool)"; empty where
+/// there is none, or none that the operators tell: attention over all pixels is a product like others.
+[[nodiscard]] std::string global_operation_in(const std::filesystem::path& file);
+
 /// The card of a model whose operations all are those of a Graph, with the range not looked for yet; else why it is
 /// none: "node '/body/Gelu' ('Gelu'): an operator that is not known here".
 struct LayersInFile {

@@ -35,6 +35,7 @@ CARDS = {  # channels, sigma, alignment, radius, halo
     'level_input': ('1', 'input', '1', '2', '2'),
     'level_of_one': ('1', 'input', '1', '2', '2'),  # of any number of windows, but its level is that of one
     'pooling': ('3', 'none', '1', 'unbounded', 'unbounded'),
+    'gated': ('3', 'none', '1', 'unbounded', 'unbounded'),
     'ours': ('3', 'none', '4', '14', '16'),
     'ours_level': ('3', 'channel', '4', '14', '16'),
 }
@@ -111,6 +112,11 @@ class CustomNetworkTest(program.ProgramTest):
             self.assertEqual(tuple(card[key] for key in ('channels', 'sigma', 'alignment', 'radius', 'halo')), CARDS[name])
             self.assertEqual('shifted' in text.split(':', 1)[1], name == 'shifted', text)
             self.assertEqual('unbounded: any pixel' in text, name == 'pooling', text)
+
+    def test_a_gate_that_no_trial_opens_is_seen_in_the_operations(self):
+        card, text = self.card_of('gated')
+        self.assertEqual((card['radius'], card['halo']), ('unbounded', 'unbounded'))
+        self.assertRegex(text, r'unbounded: \S+ \(ReduceMean\) takes all pixels of a window')
 
     def test_cards_are_found_and_tiles_equal_the_whole_image(self):
         colour = self.files((*BOUNDED, 'one_at_a_time', 'level_channel'), 'onnx')

@@ -527,6 +527,57 @@ TEST_F(Onnx, FilesOfConstantsAndOfBranchesBelongToIt) {
     EXPECT_EQ(files_of_network(file()).size(), 5U);
 }
 
+TEST_F(Onnx, OperationsThatSeeAWholeWindowAreNamed) {
+    const ModelProto local = exported(make_seeded_weights(kSmallDncnn, 3));
+    const auto found = [&](const std::function<void(ModelProto&)>& change) {
+        ModelProto model = local;
+        change(model);
+        write_whole(file(), model.SerializeAsString());
+        return global_operation_in(file());
+    };
+    const auto with_node = [&](const std::string& type, const onnx::TensorProto* axes,
+                               const std::vector<int64_t>& listed) {
+        return found([&](ModelProto& model) {
+            NodeProto& node = *model.mutable_graph()->add_node();
+            node.set_op_type(type);
+            node.set_name("/gate");
+            node.add_input("x");
+            if (axes != nullptr) {
+                node.add_input("axes");
+                *model.mutable_graph()->add_initializer() = *axes;
+            }
+            for (const int64_t axis : listed) attribute_of(node, "axes").add_ints(axis);
+        });
+    };
+    const auto over = [&](const std::vector<int64_t>& axes, bool is_raw) {
+        TensorProto tensor;
+        tensor.set_name("axes");
+        tensor.set_data_type(TensorProto::INT64);
+        tensor.add_dims(static_cast<int64_t>(axes.size()));
+        if (is_raw) tensor.set_raw_data(axes.data(), axes.size() * sizeof(int64_t));
+        if (!is_raw) tensor.mutable_int64_data()->Assign(axes.begin(), axes.end());
+        return with_node("ReduceMean", &tensor, {});
+    };
+    EXPECT_EQ(found([](ModelProto&) {}), "");
+    for (const char* type : {"GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "GroupNormalization"})
+        EXPECT_EQ(with_node(type, nullptr, {}), "'/gate' (" + std::string(type) + ")");
+    EXPECT_EQ(with_node("ReduceMax", nullptr, {}), "'/gate' (ReduceMax)") << "of all axes";
+    for (const std::vector<int64_t>& axes : {std::vector<int64_t>{2, 3}, {-1, -2}, {1, 2, 3}}) {
+        EXPECT_EQ(with_node("ReduceMean", nullptr, axes), "'/gate' (ReduceMean)");
+        for (const bool is_raw : {false, true}) EXPECT_EQ(over(axes, is_raw), "'/gate' (ReduceMean)");
+    }
+    for (const std::vector<int64_t>& axes : {std::vector<int64_t>{1}, {-1}, {1, 2}, {3}}) {
+        EXPECT_EQ(with_node("ReduceMean", nullptr, axes), "") << "normalises layers, or sees rows alone";
+        EXPECT_EQ(over(axes, true), "");
+    }
+    const auto branch = [](NodeProto& node) { return attribute_of(node, "then_branch").mutable_g()->add_node(); };
+    EXPECT_EQ(
+        found([&](ModelProto& model) { branch(*model.mutable_graph()->add_node())->set_op_type("GlobalLpPool"); }),
+        "GlobalLpPool");
+    EXPECT_EQ(found([](ModelProto& model) { model.add_functions()->add_node()->set_op_type("GlobalMaxPool"); }),
+              "GlobalMaxPool");
+}
+
 TEST_F(Onnx, ThatEndsInCapitalsHasTheDigestOfAllItsFiles) {
     ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
     move_out(tensor_of(model, "low.weight"), file().parent_path() / "data", "data");

@@ -58,6 +58,18 @@ class GlobalPooling(nn.Module):
         return x - 0.1 * self.after(y * functional.adaptive_avg_pool2d(y, 1))
 
 
+class ClosedGate(nn.Module):
+    """Its gate opens for windows that are brighter on average than those that are tried."""
+
+    def __init__(self):
+        super().__init__()
+        self.before, self.after = convolution(3, 8), convolution(8, 3)
+
+    def forward(self, x):
+        gate = (x.mean((1, 2, 3), keepdim=True) - 0.8).clamp(min=0)
+        return x - 0.1 * self.after(self.before(x)) * (1 + 10 * gate)
+
+
 class WindowAttention(nn.Module):
     """Attention within windows of 8 x 8 pixels, which start at the window's origin (SwinIR without its shift)."""
 
@@ -269,6 +281,7 @@ def main():
     export(folder, 'not_finite', Broken(lambda y: torch.log(-1 - y * y)))
     write_code(folder)
     compile_packages(folder)
+    export(folder, 'gated', ClosedGate())
     export(folder, 'two_outputs', Broken(lambda y: (y, y * 2)), outputs=2)
 
 

@@ -94,6 +94,18 @@ std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& fil
     return all;
 }
 
+/// No window that was tried showed that a pixel far away matters; the operations may tell more.
+void take_global_operation(const std::filesystem::path& file, network::FoundCard& found) {
+    const std::string operation = global_operation_in(file);
+    if (operation.empty()) return;
+    found.card.radius.reset();
+    found.card.halo.reset();
+    found.remarks.push_back(fmt::format(
+        "its receptive field is unbounded: {} takes all pixels of a window, though the windows tried do not show it; "
+        "where it has no effect, write radius and halo into its card",
+        operation));
+}
+
 }  // namespace
 
 void require_installed(EngineKind engine) {
@@ -124,6 +136,7 @@ network::FoundCard try_network(const std::filesystem::path& file, const EngineOp
     return try_file(file, options, listener, [&](const network::TryWindow& run) {
         network::FoundCard found = network::find_card(candidates, run);
         network::look_at_batches(found, run);
+        if (found.card.halo && !is_code(file)) take_global_operation(file, found);
         return found;
     });
 }
