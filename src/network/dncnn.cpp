@@ -22,6 +22,8 @@ namespace {
 constexpr double kGainOfResidual = 0.1;  // a denoiser changes its input little
 constexpr double kEps = 1e-5;            // of batch norm, unless a training code says another: files do not hold it
 constexpr double kEpsOfAuthors = 1e-4;   // KAIR's, and that of the authors' training code
+constexpr const char* kNamesNote =
+    "read as a DnCNN, which names do not say: ReLU between the convolutions, whose output is taken from the input";
 
 /// Convolution `i` of `depth`, as a checkpoint names it.
 using FilterOf = std::function<Filter(int64_t i, int64_t depth)>;
@@ -128,8 +130,7 @@ KeyLayout layout_of(const Sequence& sequence, DncnnShape shape, const Checkpoint
     shape.width = tensors.channels_made(sequence.filters.front().weights, shape.width);
     shape.residual = DncnnResidual::subtract;
     const double eps = sequence.is_of_authors() ? kEpsOfAuthors : kEps;
-    std::string note =
-        "read as a DnCNN, which names do not say: ReLU between the convolutions, whose output is taken from the input";
+    std::string note = kNamesNote;
     if (sequence.has_norm()) note += "; " + eps_note(eps);
     const auto filter_of = [&](int64_t i, int64_t) { return sequence.filters[static_cast<size_t>(i)]; };
     return {"dncnn (Sequential)", shape, chain(shape, filter_of), eps, note};
@@ -172,7 +173,7 @@ std::vector<KeyLayout> DncnnShape::layouts(const CheckpointTensors& tensors) con
         const Graph graph = chain(found, naming.filter_of);
         const double eps = naming.filter_of == kair_filter ? kEpsOfAuthors : kEps;
         std::string note = eps == kEps ? "" : eps_note(eps);
-        if (found.depth == kDepthOfIrcnn && naming.filter_of == kair_merged_filter) note = kIrcnnNote;
+        if (naming.filter_of == kair_merged_filter) note = found.depth == kDepthOfIrcnn ? kIrcnnNote : kNamesNote;
         layouts.push_back({fmt::format("dncnn ({})", naming.name), found, graph, eps, note});
     }
     if (const auto sequence = find_sequence(tensors)) layouts.push_back(layout_of(*sequence, *this, tensors));

@@ -33,10 +33,12 @@ record::PointTrace not_run(const plan::Point& point, record::PointStatus status,
     return trace;
 }
 
-/// Notes which networks and tensors of the weights' file are not read.
+/// Notes which networks and tensors of the weights' file are not read, and what its names leave open.
 void note_weights(const engine::Weights& weights, plan::Point& point) {
-    if (weights.note.empty()) return;
-    point.weights_note = weights.source + ": " + weights.note;
+    std::string note = weights.note;
+    if (!weights.guess.empty()) add_item(note, weights.guess, "; ");
+    if (note.empty()) return;
+    point.weights_note = weights.source + ": " + note;
     point.notes.push_back(point.weights_note);
 }
 

@@ -42,11 +42,14 @@ bool is_about(const config::ModelWeights& entry, const fs::path& file, const eng
     return !entry.file.empty() && fs::equivalent(file, models_folder() / entry.file, missing);
 }
 
-/// Adds the noise of the training from the model card; checkpoints rarely contain it.
+/// Adds the noise of the training from the model card; checkpoints rarely contain it. The card knows the network, too.
 void add_card_facts(engine::Weights& weights, const fs::path& file) {
-    if (weights.trained_sigma || weights.most_sigma) return;
+    const bool says_noise = weights.trained_sigma || weights.most_sigma;
+    if (says_noise && weights.guess.empty()) return;
     for (const auto& entry : read_model_card(weights.kind())) {
         if (!is_about(entry, file, weights)) continue;
+        weights.guess.clear();
+        if (says_noise) continue;
         if (entry.sigma_train > 0) weights.trained_sigma = entry.sigma_train;
         if (entry.sigma_most > 0) weights.most_sigma = entry.sigma_most;
     }

@@ -119,6 +119,27 @@ TEST(FindWeights, TheCardKnowsAFileWithoutADigestByItsPlace) {
     EXPECT_FALSE(find(folder / "elsewhere/a.safetensors").trained_sigma);
 }
 
+TEST(FindWeights, TheCardSaysWhatNamesLeaveOpen) {
+    const test::TemporaryFolder folder;
+    const test::EnvironmentVariable models("PATCHBENCH_MODELS", folder.path().string());
+    write_whole(folder / "dncnn.yaml", "weights:\n- {name: a, file: a.safetensors, sigma_train: 0.3}\n");
+    engine::StateDict tensors;
+    for (auto& [key, tensor] :
+         test::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)))
+        for (const auto& [ours, theirs] :
+             {std::pair("in_conv.", "model.0."), {"conv_list.0.", "model.2."}, {"out_conv.", "model.4."}})
+            if (key.starts_with(ours)) tensors[theirs + key.substr(std::string(ours).size())] = tensor;
+    const auto guess_of = [&](const std::filesystem::path& file) {
+        engine::save_safetensors(tensors, file, {});
+        config::PointSettings settings;
+        settings.network = network::kind_of<network::DncnnShape>();
+        settings.weights = file.string();
+        return find_weights(settings, 3).guess;
+    };
+    EXPECT_THAT(guess_of(folder / "b.safetensors"), testing::HasSubstr("which names do not say"));
+    EXPECT_EQ(guess_of(folder / "a.safetensors"), "");
+}
+
 /// UNet has none, DnCNN has some, which may have been fetched.
 TEST(FindWeights, NobodyIsSentToWeightsThatAreNotPublished) {
     config::PointSettings settings;

@@ -62,7 +62,8 @@ struct Weights {
     /// Of a network that the user brings: engines open the file `source`. There is then no shape, and there are no
     /// convolutions but those of the card's layers.
     std::optional<network::NetworkCard> card{};
-    std::string note;  ///< which networks and tensors of the file are not read; empty for none
+    std::string note;     ///< which networks and tensors of the file are not read; empty for none
+    std::string guess{};  ///< what the names of the tensors leave open, and how it was taken; empty for nothing
 
     [[nodiscard]] network::NetworkKind kind() const { return card ? network::kCustomKind : network::kind_of(shape); }
     /// Channels of the image (1 gray, 3 colour), without the sigma map.

@@ -131,7 +131,7 @@ Weights recognise_weights(const StateDict& all, const std::string& source) {
         weights.convolutions[canonical[index].filter->weights] = convert(layout, index, tensors, where);
     weights.sha256 = sha256_of_values(weights);
     weights.note = part.note;
-    if (!layout.note.empty()) add_item(weights.note, layout.note, "; ");
+    weights.guess = layout.note;
     return weights;
 }
 
