@@ -5,6 +5,13 @@ set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+for option in "$@"; do
+    case $option in -h | --help)
+        sed -n '2,3s/^# //p' "${BASH_SOURCE[0]}"
+        exit 0
+        ;;
+    esac
+done
 cd "$root"
 launch/setup.sh --target patchbench
 data/get_photos.sh

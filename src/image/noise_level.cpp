@@ -119,9 +119,18 @@ Image brightness_of(const PixelView& image) {
     return brightness;
 }
 
-/// `flat`: levels_in_flat_regions of the image.
-NoiseEstimate find_noise_of_channels(const PixelView& image, double step, const std::optional<NoiseLevels>& flat) {
+/// Nothing where it is alike, or too little beside the step of the samples to be told.
+std::optional<NoiseByBrightness> unlike_noise_in(const std::optional<FlatNoise>& flat, double step) {
+    constexpr double kUnlike = 1.6, kLeastSteps = 3;
+    if (!flat || !flat->by_brightness) return std::nullopt;
+    const auto [low, high] = std::minmax(flat->by_brightness->dark, flat->by_brightness->bright);
+    return high >= kUnlike * low && high >= kLeastSteps * step ? flat->by_brightness : std::nullopt;
+}
+
+/// `flat`: noise_in_flat_regions of the image.
+NoiseEstimate find_noise_of_channels(const PixelView& image, double step, const std::optional<FlatNoise>& flat) {
     NoiseEstimate found;
+    found.by_brightness = unlike_noise_in(flat, has_eight_bits(image) ? std::max(step, kStepOf8Bits) : step);
     found.finest = found.sigma = estimate_noise(image, step);
     if (const auto coarse = smooth_noise_in(flat, std::max(step, kStepOf8Bits)))
         found.sigma = std::max(found.sigma, *coarse);
@@ -132,12 +141,12 @@ NoiseEstimate find_noise_of_channels(const PixelView& image, double step, const 
 const double kShareOfBrightness = std::hypot(kOfBrightness[0], kOfBrightness[1], kOfBrightness[2]);
 
 /// Whether the noise of red, green and blue is visible and more or less equal, at full or half the resolution. Takes
-/// levels_in_flat_regions of the three, and of brightness.
-bool is_grey(const std::optional<NoiseLevels>& of_channels, const std::optional<NoiseLevels>& of_brightness) {
+/// noise_in_flat_regions of the three, and of brightness.
+bool is_grey(const std::optional<FlatNoise>& of_channels, const std::optional<FlatNoise>& of_brightness) {
     constexpr double kVisible = 0.03, kLeastRise = 1.25;
     const auto at = [&](size_t scale) {
-        const double level = (*of_brightness)[scale] / kShareOfBrightness;
-        return level >= kVisible && level >= kLeastRise * (*of_channels)[scale];
+        const double level = of_brightness->levels[scale] / kShareOfBrightness;
+        return level >= kVisible && level >= kLeastRise * of_channels->levels[scale];
     };
     return of_channels && of_brightness && (at(0) || at(1));
 }
@@ -161,17 +170,17 @@ double estimate_noise(const PixelView& image, double step) {
 NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours) {
     const bool has_colours = image.channels == 3;
     const Image brightness = has_colours ? brightness_of(image) : Image();
-    const auto flat_brightness = has_colours ? levels_in_flat_regions(brightness.view()) : std::nullopt;
+    const auto flat_brightness = has_colours ? noise_in_flat_regions(brightness.view()) : std::nullopt;
     if (has_colours && lossy_colours) {
         const NoiseEstimate found = find_noise_of_channels(brightness.view(), 0, flat_brightness);
         return {found.sigma / kShareOfBrightness, found.finest / kShareOfBrightness};
     }
-    const auto flat = levels_in_flat_regions(image);
+    const auto flat = noise_in_flat_regions(image);
     NoiseEstimate found = find_noise_of_channels(image, step, flat);
     if (!is_grey(flat, flat_brightness)) return found;
     const auto smooth = smooth_noise_in(flat_brightness, std::max(step, kStepOf8Bits));
     found.is_grey = true;
-    found.finest = std::max(found.finest, flat_brightness->front() / kShareOfBrightness);
+    found.finest = std::max(found.finest, flat_brightness->levels.front() / kShareOfBrightness);
     found.sigma = std::max({found.sigma, found.finest, smooth.value_or(0) / kShareOfBrightness});
     return found;
 }

@@ -23,9 +23,20 @@ inline constexpr double kMadToSigma = 0.6745;  // third quartile of the standard
 /// At full, half and a quarter of the resolution, in units of white noise, which has the same at all.
 using NoiseLevels = std::array<double, 3>;
 
+/// Noise that depends on the signal: of the darkest and of the brightest quarter of the regions.
+struct NoiseByBrightness {
+    double dark = 0, bright = 0;
+};
+
+struct FlatNoise {
+    NoiseLevels levels{};
+    std::optional<NoiseByBrightness> by_brightness;
+};
+
 /// The noise in flat regions: a fifth of the regions of 32 x 32 pixels have less detail. Median over channels. Nothing
-/// where fewer than 9 regions tell. The image is f32.
-[[nodiscard]] std::optional<NoiseLevels> levels_in_flat_regions(const PixelView& image);
+/// where fewer than 9 regions tell. By brightness it is that of regions which have no structure, for these have as much
+/// detail at each scale; nothing where fewer than 24 tell. The image is f32.
+[[nodiscard]] std::optional<FlatNoise> noise_in_flat_regions(const PixelView& image);
 
 /// The level of noise that is smooth from pixel to pixel, so that the finest detail has a part of it only: of cameras,
 /// which fill in two of three colours, of enlarged images, and after strong JPEG compression. Nothing where the noise
@@ -34,13 +45,14 @@ using NoiseLevels = std::array<double, 3>;
 /// Levels up to `least` are none: that of the step of the samples looks alike. The image is f32.
 [[nodiscard]] std::optional<double> estimate_smooth_noise(const PixelView& image, double least = kStepOf8Bits);
 
-/// The same from levels_in_flat_regions of the image.
-[[nodiscard]] std::optional<double> smooth_noise_in(const std::optional<NoiseLevels>& levels, double least);
+/// The same from noise_in_flat_regions of the image.
+[[nodiscard]] std::optional<double> smooth_noise_in(const std::optional<FlatNoise>& flat, double least);
 
 struct NoiseEstimate {
-    double sigma = 0;      // in [0,1] units
-    double finest = 0;     // that of the finest detail; less where the noise is smooth
-    bool is_grey = false;  // more or less equal in red, green and blue
+    double sigma = 0;                                  // in [0,1] units
+    double finest = 0;                                 // that of the finest detail; less where the noise is smooth
+    bool is_grey = false;                              // more or less equal in red, green and blue
+    std::optional<NoiseByBrightness> by_brightness{};  // where the two differ by a factor of 1.6 or more
 };
 
 /// Both of these: the level for a network. `lossy_colours`: red, green and blue are from a format which has lost part

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 namespace pb::image {
 namespace {
@@ -140,6 +141,33 @@ TEST(NoiseLevel, ThatIsSmoothAndEqualInAllColoursIsFoundInBrightness) {
         EXPECT_NEAR(found.sigma, 1.495 * 0.87 * sigma, 0.15 * sigma);
         EXPECT_LT(found.finest, found.sigma / 2);
     }
+}
+
+/// Brightness rises from left to right, from 0.1 to 0.9, and noise from `dark` to `bright`.
+Image ramp(double dark, double bright, int64_t channels) {
+    Image image({256, 512}, channels, DType::f32), noise({256, 512}, channels, DType::f32);
+    add_noise(1, 3, 0, 0, noise.view());
+    for (int64_t i = 0; i < image.num_samples(); ++i) {
+        const double place = static_cast<double>(i / channels % 512) / 511;
+        image.as<float>()[i] =
+            static_cast<float>(0.1 + 0.8 * place + (dark + (bright - dark) * place) * noise.as<const float>()[i]);
+    }
+    return image;
+}
+
+TEST(NoiseLevel, ThatDiffersWithBrightnessIsFoundInDarkAndBrightRegions) {
+    for (const auto& [dark, bright] : {std::pair(0.01, 0.05), {0.05, 0.01}})
+        for (const int64_t channels : {1, 3}) {
+            const auto found = find_noise(ramp(dark, bright, channels).view()).by_brightness;
+            ASSERT_TRUE(found) << dark;
+            EXPECT_NEAR(found->dark, dark + (bright - dark) / 8, 0.25 * (dark + (bright - dark) / 8));
+            EXPECT_NEAR(found->bright, bright + (dark - bright) / 8, 0.25 * (bright + (dark - bright) / 8));
+        }
+    EXPECT_FALSE(find_noise(ramp(0.04, 0.05, 1).view()).by_brightness) << "hardly";
+    EXPECT_FALSE(find_noise(ramp(0.01, 0.05, 1).view().part({0, 0, {128, 160}})).by_brightness) << "too few regions";
+    for (const double sigma : {0.01, 0.1})
+        EXPECT_FALSE(find_noise(noisy_scene(sigma, 8, 3).view()).by_brightness) << "with structures";
+    EXPECT_FALSE(find_noise(ramp(0.001, 0.005, 1).view(), 1.0 / 255).by_brightness) << "of the step";
 }
 
 TEST(NoiseLevel, OfWhiteNoiseAndOfStructuresIsThatOfTheFinestDetail) {

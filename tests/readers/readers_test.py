@@ -85,6 +85,18 @@ class Readers(program.ProgramTest):
             self.assertAlmostEqual(float(re.search(r'sigma (\S+),', said)[1]), 0.09 if is_grey else 0.06, delta=0.005, msg=name)
             self.assertEqual('note: the noise is alike in red, green and blue' in said, is_grey, said)
 
+    def test_noise_that_differs_with_brightness_is_named(self):
+        """As of counting detectors: a level for all is too low where it is bright, and one for the bright parts is no mistake."""
+        y, x = numpy.mgrid[:256, :512]
+        counts = numpy.random.default_rng(2).poisson(20 + 380 * x / 511)
+        numpy.save(self.folder / 'counts.npy', (4 * counts).astype(numpy.uint16))
+        words = ('denoise', self.folder / 'counts.npy', self.folder / 'out.npy', '--dry-run', '--range', '0:2000')
+        said = program.run(*words, code=0).stdout
+        dark, bright = map(float, re.search(r'note: the noise differs with brightness: about (\S+) in dark and (\S+) in bright regions', said).groups())
+        numpy.testing.assert_allclose((dark, bright), (4 * 67**0.5, 4 * 352**0.5), rtol=0.15)
+        for level, is_far in ((bright, False), (5 * bright, True)):
+            self.assertEqual('note: the noise seems to be about' in program.run(*words, '--sigma', level, code=0).stdout, is_far, level)
+
     def test_webp_and_bmp_go_both_ways(self):
         pixels = (self.photo >> 8).astype(numpy.uint8)
         expected = self.expected(pixels)

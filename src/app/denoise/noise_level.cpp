@@ -155,14 +155,23 @@ std::string noise_note(const config::ImageSettings& image, const image::NoiseEst
                                  ? "the noise is alike in red, green and blue, which a network for colours does not "
                                    "expect: sigma is up to half as much again (--sigma states another level)"
                                  : "";
-    if (noise.sigma <= noise.finest) return grey;
     const auto range = fixed_range(image);
+    const double unit = range ? range->width() : 1;
     std::string notes = grey;
-    add_item(notes,
-             fmt::format("the noise seems to be smooth from pixel to pixel, as that of a camera or an enlarged image: "
-                         "sigma is that at half the resolution ({:.4g} in the finest detail; --sigma if that is right)",
-                         noise.finest * (range ? range->width() : 1)),
-             "; note: ");
+    if (noise.by_brightness)
+        add_item(
+            notes,
+            fmt::format("the noise differs with brightness: about {:.3g} in dark and {:.3g} in bright regions; sigma "
+                        "is one level for all, so noise stays where it is higher (--sigma states another level)",
+                        noise.by_brightness->dark * unit, noise.by_brightness->bright * unit),
+            "; note: ");
+    if (noise.sigma > noise.finest)
+        add_item(
+            notes,
+            fmt::format("the noise seems to be smooth from pixel to pixel, as that of a camera or an enlarged image: "
+                        "sigma is that at half the resolution ({:.4g} in the finest detail; --sigma if that is right)",
+                        noise.finest * unit),
+            "; note: ");
     return notes;
 }
 
@@ -171,7 +180,11 @@ std::string level_note(const config::ImageSettings& image, run::ImageSource& sou
     constexpr double kSmall = 2.0 / 255;  // hardly visible, whichever it is
     double found = 0;
     try {
-        found = estimate_sigma(image, source, {}).sigma;
+        const image::NoiseEstimate noise = estimate_sigma(image, source, {});
+        found = noise.sigma;
+        if (const auto& levels = noise.by_brightness)
+            found = std::clamp(sigma, std::min({found, levels->dark, levels->bright}),
+                               std::max({found, levels->dark, levels->bright}));
     } catch (const UsageError&) {
         return "";
     }
