@@ -6,9 +6,10 @@
     results[0].image, results[0].info["sigma"]
 
 Needs NumPy. The program is that of the variable PATCHBENCH, else `patchbench` on PATH. An array is (height, width) or
-(height, width, channels). Floats are in [0,1], unless `range` says which values are; integers have the range of their
-type. Other keywords are options of `patchbench denoise` (`patchbench denoise --help`): `memory_limit_mib=500` is
-`--memory-limit-mib 500`, True is an option without a value, and None or False is none.
+(height, width, channels); of a stack, give the list of its pages: `denoise_all(list(stack))`. Floats are in [0,1],
+unless `range` says which values are; integers have the range of their type. Other keywords are options of
+`patchbench denoise` (`patchbench denoise --help`): `memory_limit_mib=500` is `--memory-limit-mib 500`, True is an
+option without a value, and None or False is none.
 """
 import json
 import os
@@ -134,5 +135,5 @@ def _communicate(words, timeout):
 
 def _naming_images(text):
     """Files that are gone by now become "image 0", "clean image 0"."""
-    text = re.sub(r"[^\s'\"]*/clean/(\d{6})\.npy", lambda found: f"clean image {int(found[1])}", text)
-    return re.sub(r"[^\s'\"]*\b(\d{6})\.npy", lambda found: f"image {int(found[1])}", text)
+    text = re.sub(r"(?:image )?[^\s'\"]*/clean/(\d{6})\.npy", lambda found: f"clean image {int(found[1])}", text)
+    return re.sub(r"(?:(?<!clean )image )?[^\s'\"]*\b(\d{6})\.npy", lambda found: f"image {int(found[1])}", text)

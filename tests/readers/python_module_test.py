@@ -70,7 +70,7 @@ class PythonModule(program.ProgramTest):
         self.assertRegex(str(raised.exception), r'^image 1: .*(NaN|not finite|no number)')
         self.assertEqual(str(pickle.loads(pickle.dumps(raised.exception))), str(raised.exception))
         self.assertEqual((raised.exception.code, len(raised.exception.info)), (1, 2))
-        with self.assertRaisesRegex(patchbench.PatchbenchError, r'^patchbench: .*image 0: .*(NaN|not finite|no number)') as raised:
+        with self.assertRaisesRegex(patchbench.PatchbenchError, r'^patchbench: cannot read image 0: .*(NaN|not finite|no number)') as raised:
             patchbench.denoise(bad, folder=self.folder, **OPTIONS)
         self.assertNotIn(str(self.folder), str(raised.exception), 'files that are gone')
         with self.assertRaisesRegex(patchbench.PatchbenchError, r'clean image 0\b'):

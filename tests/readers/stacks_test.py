@@ -167,6 +167,8 @@ class Stacks(program.ProgramTest):
         self.assertIn('3 pages', said)
         self.assertRegex(said, 'not kept: .*ImageDescription')
         numpy.testing.assert_array_equal(tifffile.imread(self.folder / 'some.tif'), whole[[0, 1, 4]])
+        said = denoise(self.file, self.folder / 'others.tif', '--pages', '1,4', *GRAY, ranks=2)
+        self.assertEqual(said.count('ImageDescription (only some pages are taken)'), 1, said)
         for how in ('memory', 'file'):
             denoise(self.file, self.folder / 'one.tif', '--pages', '3', '--output', how, *GRAY, ranks=2)
             with tifffile.TiffFile(self.folder / 'one.tif') as one:

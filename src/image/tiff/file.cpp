@@ -85,7 +85,8 @@ class TiffFile final : public ImageFile {
     std::vector<TiffPage> pages_;  // those that were chosen
     std::vector<std::string> passed_over_;
     Part part_ = Part::image;
-    std::string stack_description_;  // of a file of which only some pages were chosen
+    std::string stack_description_;   // of a file of which only some pages were chosen
+    bool loses_description_ = false;  // as it is about all pages, and its own page may not be among those chosen
     TiffLayout layout_;
     std::vector<std::byte> scratch_;
     BlockCache cache_{kCacheBytes};
@@ -113,6 +114,7 @@ void TiffFile::take_pages(std::span<const int64_t> chosen) {
         if (!std::equal(all.begin(), all.end(), pages_.begin(), pages_.end(), same)) {
             read_page(all.front());
             stack_description_ = description_in(metadata_);
+            loses_description_ = description_in(metadata_of_pages(metadata_)) != stack_description_;
             part_ = Part::some_pages;
         }
     }
@@ -173,6 +175,7 @@ void TiffFile::describe_some_pages() {
     const bool is_first = page_.number == pages_.front().number;
     if (!is_imagej_text(stack_description_) || !is_first) {
         metadata_ = metadata_of_pages(std::move(metadata_));
+        if (is_first && loses_description_) name_lost("ImageDescription (only some pages are taken)", metadata_);
         return;
     }
     std::vector<int64_t> numbers(pages_.size());
