@@ -1,6 +1,7 @@
 // Into how many strips carried rows are cut so that they fit into memory, by arithmetic alone.
 #include "plan/bands.hpp"
 
+#include "network/parts/band_memory.hpp"
 #include "plan/context.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
@@ -70,6 +71,15 @@ TEST(StripPoints, FitIntoTheMemoryOfTheGpuThatRanksShare) {
     EXPECT_LT(predict(cut)->peak_mib, 0.8 * peak);
     topology.ranks.back().device_uuid = "GPU-1";
     EXPECT_FALSE(planned(settings, topology).strip_columns.has_value()) << "each has a GPU of its own";
+}
+
+TEST(Bands, TakeTheirRowsAndTheScratchMemoryOfTheThreads) {
+    config::PointSettings settings = wide_point();
+    settings.threads.count = 3;
+    const Point point = planned(settings);
+    ASSERT_GT(scratch_bytes(point), 0);
+    EXPECT_EQ(band_bytes(point).maps,
+              network::plan_bands(band_schedule(point, 0).value()).arena.bytes + scratch_bytes(point));
 }
 
 TEST(StripPoints, AreNotCutWhereTheWholeWidthFits) {

@@ -48,7 +48,17 @@ TEST(Context, CarriesRowsWithoutASearchWhereThatIsLeastWork) {
     EXPECT_EQ(label_of(point), "dncnn-native-p64-hcarried-b1-fp32");
     EXPECT_DOUBLE_EQ(processed_pixels(point), 300 * 200);
     EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: carried rows in bands of 64, exact, 1 x the arithmetic"));
-    EXPECT_THAT(point.notes, testing::Contains(StartsWith(point.halo_note + "; tiles with the exact halo of ")));
+    EXPECT_THAT(point.notes, testing::Contains(AllOf(StartsWith(point.halo_note + "; tiles with the exact halo of "),
+                                                     HasSubstr("; tiles with a halo of at least 1 px at least "))));
+}
+
+TEST(Context, WaysAreTheSameForAPointThatTookOne) {
+    const Point point = planned(weighed_point());
+    ASSERT_TRUE(is_carried(point));
+    const std::vector<ContextWay> ways = context_ways(point, 3);
+    ASSERT_EQ(ways.size(), 3U);
+    EXPECT_THAT(way_text(ways[1]), StartsWith("tiles with the exact halo of 20"));
+    EXPECT_EQ(way_text(ways[2]), "tiles with a halo of 3 px");
 }
 
 TEST(Context, KeyIsThatOfTheSettingWhateverIsTaken) {
@@ -78,6 +88,7 @@ TEST(Context, IsNotWeighedForOnePatchSmallImagesOtherEnginesAndTheLargestBatch) 
     EXPECT_TRUE(stays_open([](auto& s) { s.patch = 300; }));
     EXPECT_TRUE(stays_open([](auto& s) { s.image.height = 81; })) << "it shares batches with other images";
     EXPECT_FALSE(stays_open([](auto& s) { s.image.height = 82; }));
+    EXPECT_FALSE(stays_open([](auto& s) { s.image.height = s.image.width = 128; })) << "its calls are full";
     EXPECT_TRUE(stays_open([](auto& s) { s.engine = EngineKind::onnxruntime; }));
     EXPECT_FALSE(stays_open([](auto& s) { s.engine = EngineKind::torch; }));
     EXPECT_TRUE(stays_open([](auto& s) {
@@ -85,6 +96,9 @@ TEST(Context, IsNotWeighedForOnePatchSmallImagesOtherEnginesAndTheLargestBatch) 
         s.dtype = Precision::bf16;
     }));
     EXPECT_TRUE(stays_open([](auto& s) { s.batch = {0, true}; }));
+    config::PointSettings settings = weighed_point();
+    settings.halo.kind = config::HaloSetting::Kind::exact;
+    EXPECT_FALSE(is_weighed(planned(settings))) << "its halo is given";
 }
 
 TEST(Context, SeveralRanksExchangeRowsWhereTheirBordersCostMore) {
@@ -98,6 +112,7 @@ TEST(Context, SeveralRanksExchangeRowsWhereTheirBordersCostMore) {
     EXPECT_EQ(point.halo_note, taken);
     EXPECT_THAT(point.notes, testing::Contains(AllOf(StartsWith(taken + "; carried rows"), Not(HasSubstr("tiles")))))
         << "which have other bits";
+    EXPECT_THAT(point.notes, testing::Contains(StartsWith("halo = exchanged: 5 slabs of ")));
 }
 
 TEST(Context, SeveralRanksKeepTheBitsOfOne) {
@@ -123,6 +138,10 @@ TEST(Context, TwoRanksShareThinnerBandsMoreEvenly) {
     };
     EXPECT_EQ(rows_of(1), 64);
     EXPECT_EQ(rows_of(2), 32);
+    settings.image.height = 256;
+    EXPECT_EQ(rows_of(2), 64) << "thick ones are shared as evenly";
+    settings.image.height = 96;
+    EXPECT_EQ(rows_of(2), 64) << "only bands of 16 rows would be shared more evenly";
 }
 
 TEST(Context, TilesAreWeighedWithTheirBatch) {

@@ -294,6 +294,7 @@ TEST(Plan, ACustomNetworkGetsTheExtentsAndTheBatchOfItsCard) {
     EXPECT_EQ(tile_grid(point).padded(), (Extent{72, 96}));
     EXPECT_EQ(point.batch, 4);
     EXPECT_THAT(point.edge_note, HasSubstr("extended to 72 x 96 px"));
+    EXPECT_THAT(point.notes, Contains(point.edge_note));
     settings.network = network::kind_of<network::DrunetShape>();
     EXPECT_EQ(point_of(settings).edge_note, "") << "its layers are known: pixels are those of the image";
 }

@@ -39,12 +39,14 @@ TEST(ImageSharing, GivesSmallImagesToSingleRanksTheLargestFirst) {
     EXPECT_THAT(share_images({kMiB, 3 * kMiB, 2 * kMiB}, 2).apart, ElementsAre(1, 2, 0));
     EXPECT_THAT(share_images(std::vector<int64_t>(300, 20'000), 8).together, IsEmpty());
     EXPECT_THAT(share_images({5 * kMiB, 5 * kMiB}, 2).together, IsEmpty());
+    EXPECT_THAT(share_images({kMiB, kMiB, kMiB}, 2).apart, ElementsAre(0, 1, 2)) << "equal ones in their order";
 }
 
 TEST(ImageSharing, PutsAllRanksOnWhatOneRankWouldHoldUp) {
     EXPECT_THAT(share_images({kMiB, kMiB, 50 * kMiB, kMiB, kMiB, kMiB, kMiB, kMiB, kMiB}, 4).together, ElementsAre(2));
     EXPECT_THAT(share_images({20 * kMiB}, 4).together, ElementsAre(0));
     EXPECT_THAT(share_images({20 * kMiB, 20 * kMiB}, 3).together, ElementsAre(0, 1));
+    EXPECT_THAT(share_images({5 * kMiB, 5 * kMiB}, 3).together, ElementsAre(0, 1)) << "6 with what each costs besides";
     EXPECT_THAT(share_images({20 * kMiB, 30 * kMiB}, 3).together, ElementsAre(0, 1)) << "in the order of their names";
 }
 
@@ -70,6 +72,7 @@ TEST(ImageSharing, IsSaidInALine) {
     EXPECT_THAT(sharing_line({{}, {0, 1}}, 2), HasSubstr("2 images on 2 ranks: one rank"));
     EXPECT_THAT(sharing_line({{0, 1}, {}}, 3), testing::EndsWith("all ranks work on each"));
     EXPECT_THAT(sharing_line({{0}, {1, 2}}, 2), HasSubstr("of the 1 large"));
+    EXPECT_THAT(sharing_line({{0}, {1}}, 2), HasSubstr("2 images on 2 ranks: all ranks work on each of the 1 large"));
     EXPECT_THAT(sharing_line({{}, {0, 1}}, 1), IsEmpty());
     EXPECT_THAT(sharing_line({{0}, {}}, 4), IsEmpty());
 }

@@ -23,6 +23,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST(Plan, ResolvesHaloBatchRanksDeviceAndSigma) {
     const Point point = point_of(small_point(), make_local_topology(3));
@@ -84,7 +85,7 @@ TEST(Plan, WhereOnePatchHoldsTheImageItsSizeAndHaloMakeNoOtherPoint) {
     std::vector<int64_t> said;
     for (size_t point = 0; point < plan.points.size(); ++point) said.push_back(says_so(point));
     EXPECT_THAT(said, testing::ElementsAre(0, 1, 1, 0, 0, 0));
-    EXPECT_THAT(plan.points[5].notes, testing::Not(Contains(HasSubstr("one patch holds")))) << "it has two";
+    EXPECT_THAT(plan.points[5].notes, Not(Contains(HasSubstr("one patch holds")))) << "it has two";
     const Plan repeated = plan_of({settings[0], settings[1], settings[1]}, bf16_topology(1, 1));
     EXPECT_THAT(repeated.points[2].notes, Contains("the same measurement as point 1"));
 }
@@ -160,8 +161,11 @@ TEST(Plan, OpenBatchIsSettledAlone) {
     Point point = point_of(settings);
     EXPECT_EQ(point.halo, 20);
     EXPECT_FALSE(point.batch.has_value());
+    EXPECT_FALSE(predict(point).has_value());
+    const std::string key = point.key;
     settle_batch(point, 2);
     EXPECT_EQ(point.batch, 2);
+    EXPECT_EQ(key_of(point), key) << "what was found by trying does not change it";
 }
 
 TEST(Plan, RanksOfAPlanHaveGpusOfTheMemoryThatIsSaid) {
@@ -189,7 +193,7 @@ TEST(Plan, OnlyCallsBeyondTheIndexLimitAreNoted) {
     config::PointSettings settings = small_point();
     settings.image.height = settings.image.width = 8192;
     const auto said = Contains(HasSubstr("status index_limit"));
-    EXPECT_THAT(point_of(settings).notes, testing::Not(said)) << "its windows are small";
+    EXPECT_THAT(point_of(settings).notes, Not(said)) << "its windows are small";
     settings.workload = config::Workload::whole;
     EXPECT_THAT(point_of(settings).notes, said);
 }
@@ -201,6 +205,12 @@ TEST(Plan, AChecksumIsVerifiedByProbesOnly) {
     EXPECT_THAT(refusal_of(settings), HasSubstr("verify.mode: probes"));
     settings.protocol.verify = config::VerifyMode::probes;
     EXPECT_THAT(point_of(settings).refusal, IsEmpty());
+    settings.protocol.verify = config::VerifyMode::full;
+    settings.output = config::OutputKind::file;
+    EXPECT_THAT(point_of(settings).refusal, IsEmpty()) << "it keeps the pixels";
+    settings.output = config::OutputKind::checksum;
+    settings.engine = EngineKind::timed;
+    EXPECT_THAT(point_of(settings).refusal, IsEmpty()) << "no network is run again";
 }
 
 TEST(Plan, ARefusedPointThatIsRepeatedKeepsItsReason) {
@@ -245,7 +255,7 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     settings.patch = 128;
     EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("arithmetic / that of the useful pixels")));
     settings.image.height = settings.image.width = 100;
-    EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("processed"))));
+    EXPECT_THAT(point_of(settings).notes, Not(Contains(HasSubstr("processed"))));
     settings.patch = 64;
     EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 window for 4 ")));
     settings.image.height = 64;
@@ -259,21 +269,21 @@ TEST(Plan, TrainedSigmaIsForNetworksThatAreNotToldTheNoiseLevel) {
     settings.network = network::kind_of<network::DrunetShape>();
     EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("trained_sigma has no effect")));
     settings.trained_sigma = {};
-    EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("trained_sigma"))));
+    EXPECT_THAT(point_of(settings).notes, Not(Contains(HasSubstr("trained_sigma"))));
 }
 
 TEST(Plan, ANoisyImageWithoutALevelIsNoted) {
     config::PointSettings settings = small_point();
     settings.network = network::kind_of<network::DrunetShape>();
     const auto said = Contains(HasSubstr("the network is told that there is no noise"));
-    EXPECT_THAT(point_of(settings).notes, testing::Not(said)) << "noise is added";
+    EXPECT_THAT(point_of(settings).notes, Not(said)) << "noise is added";
     settings.image.noise_sigma = 0;
     EXPECT_THAT(point_of(settings).notes, said);
     settings.sigma.level = 0.05;
-    EXPECT_THAT(point_of(settings).notes, testing::Not(said));
+    EXPECT_THAT(point_of(settings).notes, Not(said));
     settings.sigma = {};
     settings.network = network::kind_of<network::DncnnShape>();
-    EXPECT_THAT(point_of(settings).notes, testing::Not(said)) << "it is not told any level";
+    EXPECT_THAT(point_of(settings).notes, Not(said)) << "it is not told any level";
 }
 
 TEST(Plan, APointThatMayNotFitIsNotedAndRuns) {
@@ -304,7 +314,8 @@ TEST(Plan, ErrorsNameThePointAndTheKey) {
     settings.ranks.count = 8;
     EXPECT_THAT(refusal_of(settings, make_local_topology(4)),
                 AllOf(HasSubstr("ranks = 8: only 4 "), HasSubstr("mpirun -n 8"), HasSubstr("--ranks 8")));
-    EXPECT_THAT(refusal_of(settings, make_local_topology(1)), HasSubstr("ranks = 8: only 1 "));
+    EXPECT_THAT(refusal_of(settings, make_local_topology(1)),
+                AllOf(HasSubstr("ranks = 8: only 1 was started"), Not(HasSubstr("no point of the study"))));
     settings = small_point();
     settings.slots = 9;
     EXPECT_THAT(refusal_of(settings), HasSubstr("slots = 9: "));
@@ -448,7 +459,7 @@ TEST(Plan, ThreadsAreThoseOfTheRankWithMostAndAFewForEachCoreAtMost) {
     EXPECT_EQ(point_of(settings, topology).threads, 32);
     EXPECT_THAT(point_of(settings, topology).notes, Contains(AllOf(HasSubstr("threads = 32"), HasSubstr("takes 2"))));
     settings.threads.count = 2;
-    EXPECT_THAT(point_of(settings, topology).notes, testing::Not(Contains(HasSubstr("threads"))));
+    EXPECT_THAT(point_of(settings, topology).notes, Not(Contains(HasSubstr("threads"))));
     settings.threads.count = 33;
     EXPECT_THAT(refusal_of(settings, topology),
                 AllOf(HasSubstr("threads = 33"), HasSubstr("2 cores"), HasSubstr("32")));
@@ -481,10 +492,36 @@ TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
     EXPECT_EQ(keys.size(), 5U) << "a refused point is another measurement than one that runs";
     asked.erase(asked.begin());
     EXPECT_THAT(usage_error([&] { (void)plan_of(asked, make_local_topology(2)); }),
-                AllOf(HasSubstr("point 0 "), HasSubstr("mpirun -n 3")));
+                AllOf(HasSubstr("point 0 "), HasSubstr("mpirun -n 3"), HasSubstr("(no point of the study can run")));
     asked[0].patch = 0;
     EXPECT_THAT(usage_error([&] { (void)plan_of(asked, make_local_topology(2)); }), HasSubstr("patch = 0"))
         << "a wrong value is a mistake, not a refusal";
+}
+
+TEST(Plan, AShapeThatIsRefusedOnEachDeviceIsTwoMeasurements) {
+    config::PointSettings settings = small_point();
+    settings.network = network::kind_of<network::DrunetShape>();
+    settings.workload = config::Workload::whole;
+    settings.image.width = 201;
+    settings.odd_shape = OddShape::error;
+    std::vector<config::PointSettings> asked(3, settings);
+    asked[0] = small_point();
+    asked[1].device = config::DeviceChoice::cpu;
+    asked[2].device = config::DeviceChoice::cuda;
+    const Plan plan = plan_of(asked, cuda_topology(1));
+    EXPECT_NE(plan.points[1].key, plan.points[2].key);
+    EXPECT_THAT(plan.points[2].notes, IsEmpty());
+}
+
+TEST(Plan, FusionOnHasNoEffectOnRowsAlone) {
+    config::PointSettings settings = small_point();
+    settings.fusion = FusionKind::on;
+    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, IsEmpty());
+    settings.halo.kind = config::HaloSetting::Kind::carried;
+    const auto said = Contains("fusion has no effect on carried and exchanged rows");
+    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, said);
+    settings.fusion = FusionKind::automatic;
+    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Not(said));
 }
 
 TEST(Plan, LargestLeavesTheBatchOpen) {
@@ -508,14 +545,14 @@ TEST(Plan, WholeImagesAreOneBatchEach) {
     EXPECT_EQ(label_of(point), "drunet-2048x1228-split-fp32");
     EXPECT_EQ(point.batch, 1);
     EXPECT_THAT(point.notes, Contains(HasSubstr("rank 0 of 2")));
-    EXPECT_THAT(point.notes, testing::Not(Contains(HasSubstr("pads instead"))));
+    EXPECT_THAT(point.notes, Not(Contains(HasSubstr("pads instead"))));
     const Prediction prediction = *predict(point);
     EXPECT_EQ(prediction.pixels_per_forward, 1088 * 640);
     EXPECT_DOUBLE_EQ(prediction.flop, 2.0 * 2'117'568 * 4 * 1088 * 640);
     EXPECT_DOUBLE_EQ(prediction.flop_busiest_rank, prediction.flop);
     settings.replicate = true;
     const Point copies = point_of(settings, make_local_topology(2));
-    EXPECT_THAT(copies.notes, testing::Not(Contains(HasSubstr("rank 0 of 2"))));
+    EXPECT_THAT(copies.notes, Not(Contains(HasSubstr("rank 0 of 2"))));
     EXPECT_DOUBLE_EQ(predict(copies)->flop, 2 * prediction.flop);
     EXPECT_DOUBLE_EQ(processed_per_useful(copies), 4.0 * 1088 * 640 / (2048 * 1228)) << "of one image";
     settings.output = config::OutputKind::memory;

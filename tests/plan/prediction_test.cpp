@@ -186,6 +186,7 @@ TEST(Prediction, ARankHasNoMoreBatchesInFlightThanWindowsFill) {
     EXPECT_EQ(in_flight(1, 15), 2) << "the last rank has two windows";
     point.settings.schedule = config::Schedule::dynamic;
     EXPECT_EQ(in_flight(4, 4), 3) << "any rank may take all";
+    EXPECT_EQ(in_flight(16, 4), 1);
     point.batch.reset();
     EXPECT_EQ(batches_in_flight(point), 3) << "while the batch is open";
 }

@@ -149,6 +149,11 @@ TEST(Simulated, IsSaidInTheLabelAndTheNotes) {
     EXPECT_TRUE(is_simulated(point));
     EXPECT_EQ(label_of(point), "simulated-dncnn-p64-h20-b1-fp32");
     EXPECT_THAT(point.notes, Contains(HasSubstr("0.75 s (T(b) = 0.5 s + 0.25 s b)")));
+    config::PointSettings settings = simulated_point();
+    const auto said = Contains(HasSubstr("the file that is written is the image itself"));
+    EXPECT_THAT(point.notes, testing::Not(said));
+    settings.output = config::OutputKind::file;
+    EXPECT_THAT(points_of({settings}, make_local_topology(2)).front().notes, said);
 }
 
 TEST(Simulated, ASlowRankThatThePointDoesNotHaveIsSaid) {

@@ -1,5 +1,6 @@
 #include "plan/slabs.hpp"
 
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 #include "support/planned_point.hpp"
@@ -69,6 +70,8 @@ TEST(Exchanged, TheFewestRowsAreThoseOfAnySlab) {
 TEST(Exchanged, MemoryIsThatOfASlabBetweenTwoOthers) {
     const Point point = planned(exchanged_point(32), make_local_topology(3));  // slabs of 100 rows
     EXPECT_EQ(slab_bytes(point).in_out, int64_t{102 + 100} * 200 * 3 * 4);
+    const network::ExchangedSlab slab = slab_of_rank(point, 1).value();
+    EXPECT_EQ(slab_bytes(point).maps, network::plan_exchanged(point.graph(), slab).arena.bytes + scratch_bytes(point));
 }
 
 TEST(Exchanged, RanksBeyondTheSlabsOwnNothing) {

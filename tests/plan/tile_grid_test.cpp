@@ -177,11 +177,28 @@ TEST(TileGrid, OverheadOfDrunetsExactHaloOnSmallPatchesIsKnown) {
     EXPECT_GT(grid.processed_pixels(), 8 * grid.image().pixels());
 }
 
+TEST(TileGrid, HasNoWindowsButItsOwn) {
+    const TileGrid grid({100, 100}, {64, 0, 1});
+    for (const int64_t index : {-1, 4}) {
+        EXPECT_THROW((void)grid.window(index), Error) << index;
+        EXPECT_THROW((void)grid.core(index), Error) << index;
+    }
+}
+
 TEST(TileGrid, IllegalValuesNameTheNearestLegalOnes) {
     const Extent image{100, 100};
     EXPECT_THAT(usage_error([&] { TileGrid(image, {100, 0, 8}); }), names("patch = 100 px ", "96 and 104"));
     EXPECT_THAT(usage_error([&] { TileGrid(image, {4, 0, 8}); }), AllOf(StartsWith("patch = 4 px "), EndsWith(" 8")));
-    EXPECT_THAT(usage_error([&] { TileGrid(image, {0, 0, 1}); }), AllOf(StartsWith("patch = 0 px "), EndsWith(" 1")));
+    EXPECT_THAT(usage_error([&] { TileGrid(image, {12, 0, 8}); }), EndsWith("the nearest are 8 and 16"));
+    EXPECT_THAT(usage_error([&] {
+                    TileGrid(image, {64, 4, 8});
+                }),
+                EndsWith("must be a multiple of 8 or 0; the nearest are 0 and 8"));
+    EXPECT_THAT(usage_error([&] {
+                    TileGrid(image, {0, 0, 1});
+                }),
+                AllOf(StartsWith("patch = 0 px must be at least 1;"), EndsWith(" 1")));
+    EXPECT_EQ(TileGrid(image, {1 << 30, 0, 8}).num_windows(), 1) << "the largest patch";
     EXPECT_THAT(usage_error([&] { TileGrid(image, {64, 20, 8}); }), names("halo = 20 px ", "16 and 24"));
     EXPECT_THAT(usage_error([&] { TileGrid(image, {64, -8, 8}); }), AllOf(StartsWith("halo = -8 px "), EndsWith(" 0")));
     EXPECT_THAT(usage_error([&] {

@@ -17,6 +17,7 @@ TEST(LocalTopology, IsOneHostOrNodesOfSoManyRanks) {
     EXPECT_EQ(topology.ranks[3].host, "node1");
     EXPECT_EQ(topology.ranks[3].local_rank, 1);
     EXPECT_EQ(topology.ranks[4].local_rank, 0);
+    EXPECT_EQ(topology.ranks[4].device_name, "CPU");
 }
 
 TEST(Topology, CountsNodesAndFindsSharedDevices) {

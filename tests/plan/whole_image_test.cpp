@@ -101,7 +101,7 @@ TEST(WholeImage, ErrorRuleNamesTheNearestExtents) {
         (void)whole_image_calls(network::network_facts(network::kind_of<network::DrunetShape>()), {2048, 1228},
                                 OddShape::error);
     });
-    EXPECT_THAT(message, HasSubstr("2048x1228"));
+    EXPECT_THAT(message, HasSubstr("2048x1228 px: drunet needs extents that are multiples of 8"));
     EXPECT_THAT(message, HasSubstr("2048x1224 and 2048x1232"));
     EXPECT_THAT(message, HasSubstr("odd_shape: "));
     EXPECT_THAT(usage_error([] {
