@@ -131,6 +131,7 @@ NodeProto make_node(const std::string& type, const std::string& input, const std
 /// Batch norm of 4 channels, without an output yet; its parts are added to `model`.
 NodeProto make_norm(ModelProto& model, const std::string& input) {
     NodeProto norm = make_node("BatchNormalization", input, "");
+    attribute_of(norm, "momentum").set_f(0.9F);  // which PyTorch writes
     for (const auto& [name, values] :
          std::vector<std::pair<std::string, std::vector<float>>>{{"scale", {1.5F, -2, 0.5F, 1}},
                                                                  {"shift", {0.1F, 0.2F, 0.3F, 0.4F}},
@@ -179,6 +180,9 @@ TEST_F(Onnx, SaysWhatTheNetworkTakes) {
     EXPECT_EQ(drunet.graph().output(0).type().tensor_type().shape().dim(1).dim_value(), 3);
     EXPECT_EQ(drunet.graph().input(0).name(), "input");
     EXPECT_EQ(drunet.graph().output(0).name(), "output");
+    for (const NodeProto& node : drunet.graph().node())
+        EXPECT_EQ(node.name(), node.op_type().starts_with("Conv") ? node.input(1).substr(0, node.input(1).rfind('.'))
+                                                                  : node.output(0));
     for (const int free : {0, 2, 3})
         EXPECT_TRUE(drunet.graph().input(0).type().tensor_type().shape().dim(free).has_dim_param());
     std::map<std::string, std::string> metadata;

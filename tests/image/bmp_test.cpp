@@ -133,6 +133,13 @@ TEST_F(Bmp, WhatIsNotSupportedIsRefusedByName) {
     EXPECT_THAT(refusal({.height = 0, .rows = rows}), HasSubstr("0x2 px"));
     EXPECT_THAT(refusal({.width = 2147483647, .height = -2147483647 - 1, .rows = rows}), HasSubstr("damaged"));
     EXPECT_THAT(refusal({.rows = kRows.substr(1)}), HasSubstr("2x2 px"));
+    for (const uint32_t begin : {0U, 53U, 1000U}) {
+        write_bmp_fixture(folder / "a.bmp", {.rows = rows});
+        std::fstream file(folder / "a.bmp", std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(10) << number(begin);
+        file.close();
+        EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("from byte " + std::to_string(begin) + " on"));
+    }
 }
 
 TEST_F(Bmp, PixelsAndAlphaSurvive) {

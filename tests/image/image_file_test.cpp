@@ -259,7 +259,8 @@ TEST(CheckCanSave, SaysEarlyWhatSavingWouldSay) {
     EXPECT_THAT(refusal(rgb, folder / "a.gif"), AllOf(HasSubstr("extension '.gif'"), HasSubstr(".raw")));
     EXPECT_THAT(refusal(rgb, ""), HasSubstr("'' is not a file name"));
     EXPECT_THAT(refusal(rgba, folder / "a.jpg"), HasSubstr("alpha"));
-    EXPECT_THAT(refusal(deep, folder / "a.jpg"), HasSubstr("u16"));
+    EXPECT_THAT(refusal(deep, folder / "a.jpg"), AllOf(HasSubstr("u16"), HasSubstr("use .png, .tif or .npy")));
+    EXPECT_THAT(refusal({{10, 10}, 3, DType::i16}, folder / "a.png"), HasSubstr("use .tif or .npy"));
     EXPECT_THAT(refusal(floats, folder / "a.png"), HasSubstr("f32"));
     EXPECT_THAT(refusal(deep, folder / "a.webp"), AllOf(HasSubstr("WebP"), HasSubstr("u16")));
     EXPECT_THAT(refusal({{10, 16384}, 3, DType::u8, false}, folder / "a.webp"), HasSubstr("16383"));

@@ -89,7 +89,8 @@ TEST_F(Png, MetadataThatNoOutputKeepsIsNamed) {
     EXPECT_THAT(not_kept("tIME", std::string(7, '\1')), testing::ElementsAre(HasSubstr("time")));
     EXPECT_THAT(not_kept("bKGD", std::string(6, '\0')), testing::ElementsAre(HasSubstr("background")));
     EXPECT_THAT(not_kept("oFFs", std::string(9, '\0')), testing::ElementsAre(HasSubstr("position")));
-    EXPECT_THAT(not_kept("cLLI", std::string(8, '\1')), testing::ElementsAre(HasSubstr("colour tags")));
+    for (const char* type : {"cICP", "mDCV", "cLLI"})
+        EXPECT_THAT(not_kept(type, std::string(8, '\1')), testing::ElementsAre(HasSubstr("colour tags"))) << type;
     EXPECT_THAT(not_kept("sTER", std::string(1, '\1')), testing::ElementsAre("stereo layout"));
     EXPECT_THAT(not_kept("prVt", "abc"), testing::ElementsAre("chunk prVt")) << "may be copied whatever the pixels";
     EXPECT_THAT(not_kept("prVT", "abc"), testing::IsEmpty()) << "belongs to the pixels of this file";

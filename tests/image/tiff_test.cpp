@@ -53,6 +53,13 @@ TEST_F(Tiff, PartsEqualTheWhole) {
     }
 }
 
+TEST_F(Tiff, PartsFarToTheRightAreThoseOfTheirTiles) {
+    const Image image = make_pattern({20, 900}, 3, DType::u8);
+    write_tiff_fixture(folder / "a.tif", image, false, {.tile = 16});
+    const Rect part{3, 530, {10, 40}};  // from tile 33 on, more than 16 x 16 columns
+    EXPECT_TRUE(same_bytes(test::read_part(*open_image(folder / "a.tif"), part), test::crop(image, part)));
+}
+
 TEST_F(Tiff, PredictorsAreUndone) {
     for (const DType dtype : {DType::u8, DType::u16, DType::f32}) {
         const Image image = make_pattern({45, 71}, 3, dtype);
@@ -331,6 +338,10 @@ TEST_F(Tiff, RolesThatBandsLoseAreNamed) {
     EXPECT_THAT(not_kept(3, PHOTOMETRIC_MINISBLACK, {kBand, kBand}), testing::ElementsAre(colours));
     write_tiff_fixture(folder / "a.tif", make_pattern({5, 5}, 6, DType::u8), false, {});
     EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept, testing::IsEmpty()) << "bands stay bands";
+    const Image photograph = make_pattern({16, 16}, 3, DType::u8);
+    write_tiff_fixture(folder / "a.tif", photograph, false,
+                       {.compression = COMPRESSION_JPEG, .photometric = PHOTOMETRIC_YCBCR});
+    EXPECT_THAT(open_image(folder / "a.tif")->metadata().not_kept, testing::Not(testing::Contains(colours)));
 }
 
 TEST_F(Tiff, AsOneImageMorePagesAreRefusedThumbnailsAreNot) {
@@ -366,6 +377,11 @@ TEST_F(Tiff, LargeFilesBecomeBigTiff) {
     EXPECT_FALSE(needs_big_tiff(uint64_t{4000} << 20U, 0));
     EXPECT_TRUE(needs_big_tiff(uint64_t{4096} << 20U, 0));
     EXPECT_TRUE(needs_big_tiff(uint64_t{4000} << 20U, uint64_t{100} << 20U));
+    ImageMetadata metadata;
+    metadata.icc_profile.resize(1000);
+    metadata.xmp.resize(300);
+    metadata.tiff_tags.push_back({.values = std::vector<std::byte>(20)});
+    EXPECT_EQ(metadata_bytes(&metadata), 1320U);
 }
 
 /// The directory of an uncompressed gray u8 BigTIFF of one strip, which begins at byte `strip`.

@@ -517,6 +517,7 @@ TEST(FindCard, ANetworkForOneWindowACallIsSaid) {
     enum class Kind { apart, mixes, refuses };
     const auto found_for = [](Kind kind) {
         const TryWindow network = [=](const NetworkCard&, std::vector<float> values, const Shape& shape) {
+            if (shape.c != 1) return TrialOutput{{}, "one channel only"};
             if (kind == Kind::refuses && shape.n > 1) return TrialOutput{{}, "one window only"};
             if (kind == Kind::mixes) values.front() += values.back();  // the same pixels in one window only
             return TrialOutput{std::move(values), ""};
