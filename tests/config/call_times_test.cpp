@@ -48,6 +48,7 @@ TEST(CallTimes, WhatIsNoTableIsRefused) {
     for (const char* table :
          {"1", "1:", ":0.1", "1:a", "0:0.1", "1:-1", "2:0.1,1:0.2", "1:0.1,1:0.1", "1:0.1,,2:0.2", ",", "1:86401"})
         EXPECT_THAT(usage_error([&] { (void)table_of(table); }), HasSubstr("timed.table")) << table;
+    EXPECT_DOUBLE_EQ(table_of("1:86400").seconds(1), 86400) << "a day";
     PointSettings settings;
     EXPECT_THAT(usage_error([&] { set_by_key(settings, "timed.table", "1=2"); }), HasSubstr("1:0.012,4:0.03"));
 }

@@ -36,6 +36,10 @@ TEST_F(YamlFile, SixLinesAreAStudy) {
     EXPECT_THAT(summary(config), ElementsAre("unet 128 4 none"));
 }
 
+TEST_F(YamlFile, AFolderIsNoStudy) {
+    EXPECT_THAT(usage_error([&] { (void)load_config(folder_, {}); }), HasSubstr("it is a folder"));
+}
+
 TEST_F(YamlFile, AStudyWithoutANameIsCalledAsItsFile) {
     EXPECT_EQ(load("patch: 8\n").study.name, "study");
     const auto other = folder_ / "sweep of March.v2.yaml";

@@ -34,6 +34,30 @@ TEST(UnknownKey, OneThatIsKnownElsewhereIsSaidSo) {
     EXPECT_THAT(unknown_key("pathc 64"), testing::Not(HasSubstr("is missing")));
 }
 
+TEST(UnknownKey, MayBeMeantAsOneOfTheStudy) {
+    EXPECT_THAT(unknown_key("watchdog"), testing::HasSubstr("'watchdog_s'"));
+}
+
+TEST(Settings, AreCheckedBeyondTheirRanges) {
+    PointSettings point;
+    point.image.channels = 2;
+    EXPECT_THAT(usage_error([&] { validate(point); }), testing::StartsWith("image.channels = 2"));
+    StudySettings study;
+    study.name = "a/b";
+    EXPECT_THAT(usage_error([&] { validate(study); }), testing::StartsWith("name = 'a/b'"));
+}
+
+TEST(Settings, OfManyDigitsAreStatedInGreyLevelsWhereThoseAreShort) {
+    PointSettings point;
+    const auto stated = [&](double level) {
+        point.image.noise_sigma = level;
+        return setting(all_settings(point, {}), "image.noise_sigma").value;
+    };
+    EXPECT_EQ(stated(12.345 / 255), "12.345/255");
+    EXPECT_EQ(stated(0.002), "0.002");
+    EXPECT_EQ(stated(0.123456789), "0.123456789");
+}
+
 TEST(Settings, ListEveryKeyThatAStudyMayHaveOnce) {
     std::vector<std::string> listed;
     for (const auto& each : all_settings()) listed.push_back(each.key);

@@ -84,6 +84,9 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_THAT(refused<HaloSetting>("-8"), AllOf(HasSubstr("none"), HasSubstr("exact"), HasSubstr("auto")));
     EXPECT_EQ(parsed<CountSetting>("16").count, 16);
     EXPECT_TRUE(parsed<CountSetting>("auto").is_automatic());
+    CountSetting counted{.count = 16};
+    parse_setting("auto", counted);
+    EXPECT_TRUE(counted.is_automatic()) << "whatever it was before";
     EXPECT_THAT(refused<CountSetting>("all"), HasSubstr("or auto")) << "is a word of ranks alone";
     PointSettings point;
     parse_setting("all", point.ranks);
@@ -158,6 +161,7 @@ TEST(RawShape, IsReadAsWritten) {
     EXPECT_EQ(shape.channels, 4);
     EXPECT_EQ(shape.dtype, DType::f32);
     EXPECT_EQ(parse_raw_shape("8x9x224:i16").channels, 224);
+    EXPECT_EQ(parse_raw_shape("8x9x65535:u8").channels, 65535);
     EXPECT_EQ(parse_raw_shape("1x1x1:u8").extent, (Extent{1, 1}));
     for (const DType type : {DType::u8, DType::u16, DType::i16, DType::u32, DType::f16, DType::f64})
         EXPECT_EQ(parse_raw_shape("8x9x1:" + std::string(name_of(type))).dtype, type);

@@ -129,6 +129,10 @@ TEST(BatchCurve, AnExponentAtTheBoundOfItsSearchIsNotFixedByTheData) {
     EXPECT_NEAR(parameter(steep, "alpha"), 5, 0.05);
     EXPECT_FALSE(steep.parameters[1].interval);
     EXPECT_THAT(steep.notes, testing::ElementsAre(HasSubstr("bound of its search")));
+    const auto flat = fit_batch_curve(CurveForm::falling, {{1, 1}, {2, 0.999}, {4, 0.996}, {8, 0.99}}).value();
+    EXPECT_NEAR(parameter(flat, "alpha"), 0.05, 0.0005) << "it falls faster and faster";
+    EXPECT_FALSE(flat.parameters[1].interval);
+    EXPECT_THAT(flat.notes, testing::ElementsAre(HasSubstr("bound of its search")));
 }
 
 TEST(BatchCurve, ASmallExponentIsFixedByTheData) {
@@ -170,6 +174,13 @@ TEST(BatchCurve, TooFewPointsAreNoFitAndBadOnesAreRefused) {
     EXPECT_THROW((void)fit_batch_curve(CurveForm::falling, {{0, 1}, {2, 1}, {4, 1}, {8, 1}}), Error);
 }
 
+TEST(BatchCurve, HasACriterionFromTwoBatchesMoreThanParametersAndVarianceOn) {
+    EXPECT_FALSE(fit_batch_curve(CurveForm::falling, sweep(kFalling, 16, 0.01, 1)).value().aicc);
+    EXPECT_TRUE(fit_batch_curve(CurveForm::falling, sweep(kFalling, 32, 0.01, 1)).value().aicc);
+    EXPECT_FALSE(fit_batch_curve(CurveForm::rising, sweep(kRising, 32, 0.01, 1)).value().aicc);
+    EXPECT_TRUE(fit_batch_curve(CurveForm::rising, sweep(kRising, 64, 0.01, 1)).value().aicc);
+}
+
 TEST(BatchFit, TellsAPlantedRiseFromNone) {
     int rises = 0, falls = 0, wrong = 0;
     for (uint64_t seed = 0; seed < 50; ++seed) {
@@ -178,6 +189,11 @@ TEST(BatchFit, TellsAPlantedRiseFromNone) {
         const BatchFit falling = fit_batches(sweep(kFalling, 256, 0.01, seed));
         falls += falling.better == BetterForm::falling ? 1 : 0;
         wrong += falling.better == BetterForm::rising ? 1 : 0;
+        for (const BatchFit& fit : {rising, falling}) {
+            EXPECT_EQ(fit.comparison.ends_with("the time rises again, and the data can tell"),
+                      fit.better == BetterForm::rising);
+            EXPECT_EQ(fit.comparison.ends_with("no rise that the data can tell"), fit.better == BetterForm::falling);
+        }
     }
     EXPECT_GE(rises, 48);
     EXPECT_GE(falls, 45);
@@ -218,10 +234,12 @@ TEST(BatchFit, RecommendsTheSmallestBatchCloseToTheFastest) {
     const BatchFit fit = fit_batches({{1, 4.0}, {2, 3.0}, {4, 2.04}, {8, 2.0}, {16, 2.8}});
     EXPECT_EQ(fit.fastest_batch, 8);
     EXPECT_EQ(fit.sufficient_batch, 4);
-    EXPECT_THAT(fit.sufficient_words, testing::AllOf(testing::StartsWith("2.0 % "), HasSubstr("(8)")));
+    EXPECT_THAT(fit.sufficient_words, testing::AllOf(testing::StartsWith("2.0 % "), HasSubstr("(8)"),
+                                                     testing::EndsWith("every smaller one loses more than 3 %")));
     const BatchFit steep = fit_batches({{4, 1.0}, {1, 4.0}, {2, 2.0}});
     EXPECT_EQ(steep.sufficient_batch, 4);
     EXPECT_THAT(steep.sufficient_words, HasSubstr("a larger one may be faster"));
+    EXPECT_EQ(fit_batches({{4, 1.0}}).sufficient_words, "the fastest; no smaller one was measured");
     EXPECT_THROW((void)fit_batches({}), Error);
 }
 

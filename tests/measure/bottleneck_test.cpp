@@ -204,6 +204,9 @@ TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
     EXPECT_THAT(found.evidence, AllOf(HasSubstr("rank 0"), HasSubstr("30 %")));
     trace.wall_s.assign(kPasses, 2.0);  // after the ranks, the exchange takes another second
     EXPECT_NE(found_in(trace).limit, Limit::imbalance) << "15 % of the pipeline";
+    trace.ranks[0].wall_s = trace.wall_s;
+    trace.ranks[1].wall_s.assign(kPasses, 0.8);
+    EXPECT_NEAR(found_in(trace).share, 0.3, 1e-12) << "passes of two seconds";
 }
 
 TEST(Bottleneck, CallsWithoutACoreAreNoComputing) {

@@ -51,8 +51,18 @@ TEST(Comparison, RatioIsNewOverOldWithItsInterval) {
     EXPECT_NEAR(slower.ratio_interval.value().low,
                 slower.ratio / std::exp(std::hypot(std::log(1.1025 / 1.08), std::log(1.02 / 1.0025))), 1e-12);
     EXPECT_DOUBLE_EQ(slower.p_value, 2.0 / 924);  // one extreme order of 12 choose 6, on each side
-    EXPECT_EQ(compare_times(new_run, old_run).change, Change::faster);
+    EXPECT_EQ(slower.reason, "interval and test agree");
+    const auto faster = compare_times(new_run, old_run);
+    EXPECT_EQ(faster.change, Change::faster);
+    EXPECT_EQ(faster.reason, slower.reason);
     EXPECT_EQ(slower.fewest_launches, 1);
+}
+
+TEST(Comparison, AnIntervalWithinOnePercentIsSaidToBeSo) {
+    const Launch close{1.000, 1.001, 1.002, 1.003, 1.004, 1.005};
+    const auto comparison = compare_times({close}, {scaled(close, 1.0001)});
+    EXPECT_EQ(comparison.change, Change::same);
+    EXPECT_THAT(comparison.reason, testing::HasSubstr("within 1 %"));
 }
 
 TEST(Comparison, FewRepetitionsAreUnsureAndSaySo) {
@@ -219,6 +229,7 @@ TEST(LaunchesNeeded, GrowWithTheSpreadAndShrinkWithTheDifference) {
     // 0.797 with 4 and 0.955 with 5. From 6 launches on the rank-sum test decides, which needs more.
     EXPECT_EQ(launches_needed(0.02, 0.1), 4);
     EXPECT_EQ(launches_needed(0.02, 0.08), 5);
+    EXPECT_EQ(launches_needed(0.02, 0.04), 11);
 }
 
 TEST(Comparison, OneLaunchASideSaysNothingOfOthersThreeDo) {

@@ -79,8 +79,9 @@ TEST(BatchPanel, ADeviceIsTheOneThatWasUsedWhicheverWasAskedFor) {
     EXPECT_THAT(panels_of(traces)[0].all.points, ElementsAre(4, 2));
 }
 
-TEST(BatchPanel, LevelAndRanksAreThoseThatWereUsedWhateverWasAskedFor) {
+TEST(BatchPanel, LevelHaloAndRanksAreThoseThatWereUsedWhateverWasAskedFor) {
     auto traces = batch_sweep();
+    traces[0].point.settings.halo = {config::HaloSetting::Kind::pixels, *traces[0].point.halo};
     traces[1].point.settings.sigma.level = traces[1].point.sigma;
     traces[2].point.settings.ranks.count = traces[2].point.num_ranks;
     ASSERT_EQ(panels_of(traces).size(), 1U);

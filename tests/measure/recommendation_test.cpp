@@ -119,6 +119,10 @@ TEST(Recommendation, OfPointsAsFastAsTheFastestTheOneWithLeastMemoryIsTaken) {
     const auto found = recommended(traces);
     EXPECT_EQ(found[0].point, 2) << "within the interval of the fastest; the third is too slow for its memory";
     EXPECT_THAT(found[0].reason, HasSubstr("least memory"));
+    traces[1].ranks[0].memory.allocated_peak = 220 << 20;
+    EXPECT_EQ(recommended(traces)[0].point, 4) << "who needs as much must be faster";
+    traces[1].ranks[0].memory.allocated_peak = 0;
+    EXPECT_EQ(recommended(traces)[0].point, 4) << "nobody knows how much the other needs";
     traces[1] = sample_point(2, 9.2, 2, 160);
     traces[1].verification.seam_error = 0;
     EXPECT_EQ(recommended(traces)[0].point, 4) << "the intervals are wide: 15 % more time is not as fast";
@@ -191,6 +195,10 @@ TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {
     EXPECT_EQ(recommended(traces)[0].reason,
               "the fastest of 3 verified points without visible seams; 1 of them not measured alone (node1: other "
               "processes used 2.4 cores): measure again on a quiet machine to be sure");
+    EXPECT_EQ(recommended({traces[1]})[0].reason, "the only verified point without visible seams");
+    traces[2].ranks = traces[1].ranks;
+    traces[2].ranks[0].host = "node2";
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("; 2 of them not measured alone (node1: "));
     const auto notes = summarise(traces[1]).notes;
     EXPECT_THAT(notes, Contains(HasSubstr("node1: other processes used 2.4 cores")));
     EXPECT_THAT(summarise(traces[0]).notes, Not(Contains(HasSubstr("other processes"))));

@@ -31,6 +31,7 @@ TEST(Scaling, SpeedUpIdealBoundAndEfficiency) {
     const auto all = scalings_of({ranks_trace(4, 3), ranks_trace(1, 10), ranks_trace(2, 5.5)});
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].kind, ScalingKind::strong);
+    EXPECT_EQ(all[0].label, "dncnn-p64-h0-b1-fp32");
     ASSERT_EQ(all[0].points.size(), 3U);
     const auto& [one, two, four] = std::tie(all[0].points[0], all[0].points[1], all[0].points[2]);
     EXPECT_EQ(one.num_ranks, 1);

@@ -91,6 +91,10 @@ TEST(StudySummary, TheSmallestDeviceIsTheLimit) {
     topology.ranks[2].node = 1;
     topology.ranks[2].local_rank = 0;
     EXPECT_DOUBLE_EQ(summarise_all(traces, topology).batch_memory.at(0).limit_mib.value(), 400) << "rank 1 does not";
+    topology.ranks[2].memory_bytes = 0;
+    EXPECT_DOUBLE_EQ(summarise_all(traces, topology).batch_memory.at(0).limit_mib.value(), 1000) << "it is unknown";
+    for (auto& trace : traces) trace.point.device = DeviceKind::cpu;
+    EXPECT_FALSE(summarise_all(traces, topology).batch_memory.at(0).limit_mib) << "a device's memory is not the CPU's";
 }
 
 TEST(StudySummary, OnlyPointsThatDifferInTheBatchAloneAreOneGroup) {
@@ -122,6 +126,24 @@ TEST(StudySummary, PointsWithoutFiguresAreLeftOut) {
     traces[2].verification.outcome = record::Verification::Outcome::failed;
     const auto study = summarise_all(traces);
     EXPECT_TRUE(study.batch_times.empty()) << "one sample is no sweep, and a wrong run has no speed";
+    EXPECT_EQ(study.points.size(), 1U);
+}
+
+TEST(StudySummary, HoldsWhatThePageDraws) {
+    auto traces = batch_sweep();
+    for (auto& trace : traces)
+        for (const auto& [bound, name] : enum_table<record::Bound>()) trace.ranks[0].bounds[bound] = 100;
+    for (const int64_t width : {1000, 2000, 3000}) {
+        traces.push_back(sample_point(8, 8, 3.2, 100));
+        traces.back().point.index = width;
+        traces.back().point.source.extent.w = width;
+    }
+    const auto study = summarise_all(traces);
+    EXPECT_EQ(study.points.size(), 6U);
+    EXPECT_EQ(study.rooflines.size(), 1U);
+    EXPECT_EQ(study.batch_panels.size(), 1U);
+    ASSERT_EQ(study.width_series.size(), 1U);
+    EXPECT_EQ(study.width_series[0].all.points, (std::vector<int64_t>{1000, 2000, 3000}));
 }
 
 TEST(StudySummary, TheSearchForetellsItsAnswer) {
@@ -149,9 +171,13 @@ TEST(StudySummary, PrecisionsStandBesideFp32) {
     EXPECT_EQ(group.base, 4);
     EXPECT_EQ(group.label, "dncnn-p256-h20-b4");
     EXPECT_DOUBLE_EQ(group.base_pipeline_s.value(), 8);
+    EXPECT_DOUBLE_EQ(group.base_interval.value().high, 1.1 * 8);
+    EXPECT_DOUBLE_EQ(group.base_patches_per_s.value(), 1);
+    EXPECT_DOUBLE_EQ(group.base_peak_mib.value(), 220);
     const auto& point = group.points.at(0);
     EXPECT_EQ(point.variant, "bf16");
     EXPECT_DOUBLE_EQ(point.speedup.value(), 2);
+    EXPECT_DOUBLE_EQ(point.forward_speedup.value(), 2);
     ASSERT_TRUE(point.range);
     EXPECT_GT(point.range->low, 2 * 0.9 / 1.1) << "narrower than the ends of both intervals";
     EXPECT_LT(point.range->low, 2);

@@ -91,6 +91,24 @@ TEST(Summary, StagesAreMaximaOverRanksAndAbsentWhenTheyDidNotHappen) {
     EXPECT_FALSE(stage(record::Stage::write));
 }
 
+TEST(Summary, AStageMayTakeNoTimeInARepetition) {
+    record::PointTrace trace = three_rank_trace();
+    for (auto& rank : trace.ranks) rank.stage_s[0][record::Stage::gather] = 0;
+    EXPECT_DOUBLE_EQ(summarise(trace).stage_s[record::Stage::gather].value(), 0.03);
+}
+
+TEST(Summary, TheStartOfAPointIsKept) {
+    record::PointTrace trace = three_rank_trace();
+    EXPECT_FALSE(summarise(trace).load_s || summarise(trace).prepare_s || summarise(trace).first_pass_s);
+    trace.load_s = 3;
+    trace.prepare_s = 4;
+    trace.first_pass_s = 5;
+    const Summary summary = summarise(trace);
+    EXPECT_EQ(summary.load_s, 3);
+    EXPECT_EQ(summary.prepare_s, 4);
+    EXPECT_EQ(summary.first_pass_s, 5);
+}
+
 TEST(Summary, StageMaximumIsTakenInEachRepetition) {
     record::PointTrace trace = three_rank_trace();
     const auto gather = static_cast<size_t>(record::Stage::gather);
@@ -147,6 +165,9 @@ TEST(Summary, ContextSaysHowRanksArePlacedAndShareTheWork) {
     record::PointTrace trace = three_rank_trace();
     EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("ranks", "3")));
     EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("image", "retina, \"left\".png 1000 x 1250 x 3")));
+    EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("noise", "sigma 0.1")));
+    trace.point.settings.image.noise_sigma = 0;
+    EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("noise", "none added")));
     trace.point.settings.placement = config::Placement::scatter;
     trace.point.settings.schedule = config::Schedule::dynamic;
     EXPECT_THAT(summarise(trace).context, Contains(testing::Pair("ranks", "3, scatter, dynamic")));
@@ -193,6 +214,20 @@ TEST(Summary, AWrongRunHasNoSpeed) {
     for (const auto& speed : speeds(summary)) EXPECT_FALSE(speed);
     EXPECT_TRUE(summary.allocated_peak_mib);
     EXPECT_TRUE(summary.window_error);
+    EXPECT_EQ(summary.fp64_error, 7.5e-7);
+}
+
+TEST(Summary, AnOutputFarFromItsInputInBrightnessIsNoted) {
+    record::PointTrace trace = three_rank_trace();  // of a level of 0.1, of which half adds to what is allowed
+    const auto is_noted = [&](double shift, const std::string& words) {
+        trace.verification.mean_shift = shift;
+        return testing::Matches(Contains(HasSubstr(words)))(summarise(trace).notes);
+    };
+    EXPECT_FALSE(is_noted(0.14, "of the range"));
+    EXPECT_TRUE(is_noted(0.3, "is 0.3 of the range brighter"));
+    EXPECT_TRUE(is_noted(-0.3, "is 0.3 of the range darker"));
+    trace.point.settings.weights = "seed:3";
+    EXPECT_FALSE(is_noted(0.3, "of the range")) << "untrained";
 }
 
 TEST(Summary, PointsThatDidNotEndWellHaveNoSpeedAndSayWhy) {
@@ -335,6 +370,7 @@ TEST(Summary, RanksWithPartOfACoreAreNoMeasurement) {
     const record::PointTrace job = trace_on_cores({3.0}, 2, 0.5);
     EXPECT_DOUBLE_EQ(record::core_share_of(job).value(), 0.25);
     EXPECT_EQ(summarise(job).validity, Validity::valid) << "of denoise";
+    EXPECT_EQ(summarise(trace_on_cores({1.5, 1.5}, 1, 0.25)).validity, Validity::invalid) << "two are a measurement";
 }
 
 TEST(Summary, RepetitionsThatAgreeOnNothingAreNoFigure) {
@@ -344,6 +380,7 @@ TEST(Summary, RepetitionsThatAgreeOnNothingAreNoFigure) {
     EXPECT_EQ(summarise(trace_of({1.0, 2.9, 1.0, 2.9, 1.0, 2.9, 1.0, 2.9})).validity, Validity::valid);
     EXPECT_EQ(summarise(trace_of({1.0, 9.0, 1.0, 9.0})).validity, Validity::valid) << "no interval";
     EXPECT_EQ(summarise(trace_of({1.0, 1.0, 1.0, 9.0, 1.0, 1.0})).validity, Validity::valid) << "one changes no median";
+    EXPECT_EQ(summarise(trace_of({2.0, 2.0, 2.0, 18.0, 2.0, 2.0})).validity, Validity::valid) << "whatever the times";
     std::vector<double> brief = apart;
     for (double& time : brief) time /= 50;
     EXPECT_EQ(summarise(trace_of(brief)).validity, Validity::valid) << "0.8 s in all";
@@ -419,11 +456,22 @@ TEST(Summary, ACallIsThatOfTheRankWhoseMedianIsTheLargest) {
     EXPECT_FALSE(summarise(trace).call_s);
 }
 
+TEST(Summary, AHundredCallsHaveTheirPercentiles) {
+    record::PointTrace trace = three_rank_trace();
+    trace.ranks[2].forward_call_s.resize(100);
+    for (size_t i = 0; i < 100; ++i) trace.ranks[2].forward_call_s[i] = static_cast<double>(i + 1);
+    const Summary summary = summarise(trace);
+    EXPECT_NEAR(summary.call_p90_s.value(), 90, 0.5);
+    EXPECT_NEAR(summary.call_p99_s.value(), 99, 0.5);
+}
+
 TEST(Summary, TheMeanHasAnIntervalFromThirtyCallsOn) {
     record::PointTrace trace = three_rank_trace();
     trace.ranks[2].forward_call_s.assign(29, 4);
     EXPECT_FALSE(summarise(trace).call_mean_low_s);
-    for (int i = 0; i < 7; ++i) trace.ranks[2].forward_call_s.push_back(7.6);
+    trace.ranks[2].forward_call_s.push_back(7.6);
+    EXPECT_TRUE(summarise(trace).call_mean_low_s);
+    for (int i = 0; i < 6; ++i) trace.ranks[2].forward_call_s.push_back(7.6);
     const Summary summary = summarise(trace);
     EXPECT_NEAR(summary.call_mean_s.value(), 4.7, 1e-12);
     // Deviations: 29 of -0.7 and 7 of 2.9; squares sum to 73.08, so sd = sqrt(73.08 / 35) and the half is 1.96 sd / 6.

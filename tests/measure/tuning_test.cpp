@@ -112,9 +112,10 @@ TEST(TuningRounds, KeepTheFasterThird) {
                 ElementsAre("slower", "slower", "slower", "slower", "slower", "slower", "", "", "", ""))
         << "a third of ten, rounded up";
     TuningTrials few{trial_on(EngineKind::native, 256, 3), trial_on(EngineKind::native, 256, 1),
-                     trial_on(EngineKind::native, 256, 2)};
+                     trial_on(EngineKind::native, 256, 2), trial_on(EngineKind::native, 256, 0.5)};
+    few.back().dropped = "wrong pixels";
     halve(few, 256);
-    EXPECT_THAT(drop_reasons(few), ElementsAre("slower", "", "")) << "two at least";
+    EXPECT_THAT(drop_reasons(few), ElementsAre("slower", "", "", "wrong pixels")) << "two at least, of those still in";
 }
 
 TEST(TuningRounds, DropWhatHadNoTurnAndWhatNothingSpeaksFor) {

@@ -121,6 +121,9 @@ TEST(WidthSeries, NeedsThreeWidthsWithAPeak) {
     EXPECT_THAT(series_of({wide_point(1, 1024, 100, 1), wide_point(2, 1024, 100, 1), wide_point(3, 2048, 900, 2)}),
                 IsEmpty())
         << "one of the two was measured twice";
+    EXPECT_THAT(series_of({wide_point(1, 1024, 0, 1), wide_point(2, 1200, 100, 1), wide_point(3, 2048, 200, 2)}),
+                IsEmpty())
+        << "the peak of one is not known";
 }
 
 TEST(WidthSeries, PathsAreThoseOfTheForwardCalls) {
