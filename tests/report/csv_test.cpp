@@ -70,6 +70,8 @@ TEST(Csv, HoldsEverySettingAndEveryMetricInFullPrecision) {
     EXPECT_EQ(cells.at("settled.halo_px"), "20");
     EXPECT_EQ(cells.at("settled.image_height_px"), "1000");
     EXPECT_EQ(cells.at("settled.image_width_px"), "1250");
+    EXPECT_EQ(cells.at("settled.image_channels"), "3");
+    EXPECT_EQ(cells.at("slowest_rank"), "0");
     EXPECT_EQ(cells.at("allocated_peak_rank"), "1");
     for (const auto& metric : metrics()) EXPECT_EQ(cells.count(metric.key), 1u) << metric.key;
     EXPECT_EQ(std::stod(cells.at("pipeline_s")), 1.0 / 3);
@@ -195,6 +197,9 @@ TEST(ReferenceCsv, MemoryOfGpusIsThatOfTheFullestRank) {
     EXPECT_EQ(cells.at("gpu_memory_max_allocated_mb"), "300");
     EXPECT_EQ(cells.at("gpu_memory_reserved_mb"), "400");
     EXPECT_EQ(cells.at("gpu_available_memory_mb"), "3998");
+    results.sessions[0].environment.topology.ranks[1].memory_bytes = 0;
+    const auto unknown = row(read_csv(csv_text(std::vector{results}, CsvStyle::reference)), 0);
+    EXPECT_EQ(unknown.at("gpu_available_memory_mb"), "");
 }
 
 TEST(ReferenceCsv, WhatIsAbsentIsEmptyNeverZero) {
@@ -238,6 +243,17 @@ TEST(Csv, FrameworksHaveTheColumnsOfTheirStudyAndMultiplesOfTheLeast) {
     EXPECT_EQ(jax.at("Memory Usage (MB)"), "900");
     EXPECT_EQ(jax.at("Relative Memory Usage"), "1.5");
     EXPECT_EQ(other.at("Relative Memory Usage"), "1");
+}
+
+TEST(Csv, FrameworksAreSetAgainstThoseOfTheirNetworkAndFile) {
+    record::PointTrace unet = engine_trace(EngineKind::torch, 0.25, 300);
+    unet.point.index = 5;
+    unet.point.settings.network = network::kind_of<network::UnetShape>();
+    const auto records = read_csv(csv_text(std::vector{results_of({engine_trace(EngineKind::torch, 0.5, 600), unet}),
+                                                       results_of({engine_trace(EngineKind::torch, 0.1, 100)})},
+                                           CsvStyle::frameworks));
+    ASSERT_EQ(records.size(), 4U);
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(row(records, i).at("Relative Latency"), "1") << i;
 }
 
 }  // namespace

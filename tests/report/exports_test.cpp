@@ -1,5 +1,6 @@
 #include "report/export/exports.hpp"
 
+#include "base/statistics.hpp"
 #include "measure/three_rank_trace.hpp"
 #include "results_of.hpp"
 #include "support/messages.hpp"
@@ -67,6 +68,9 @@ TEST(Exports, HoldWhatIsValidAndNameTheRest) {
     EXPECT_EQ(exported("gbench", mixed())["context"]["left_out"].size(), 2u);
     EXPECT_TRUE(any_exported(mixed()));
     EXPECT_FALSE(any_exported(Files{results_of({})}));
+    Files untimed{results_of({three_rank_trace()})};
+    untimed[0].points[0].summary.pipeline_s.reset();
+    EXPECT_FALSE(any_exported(untimed)) << "valid, and without a time";
 }
 
 TEST(Exports, OfSeveralFilesNameThemAndTellEqualNamesApart) {
@@ -201,6 +205,28 @@ TEST(Chrome, LetsPointsFollowOneAnother) {
     for (size_t i = 1; i < points.size(); ++i) EXPECT_GT(points[i].first, points[i - 1].second);
 }
 
+TEST(Chrome, DrawsNoDamagedSpanAndNamesNoBatchWhereThereIsNone) {
+    record::PointTrace trace = three_rank_trace();
+    trace.ranks.resize(1);
+    trace.ranks[0].timeline.spans = {{record::Stage::forward, 0, 1, 3},
+                                     {record::Stage::scatter, 0, 5, 4},
+                                     {record::Stage::exchange, -1, 1.5, 2}};  // ends before the first does
+    auto results = results_of({three_rank_trace()});
+    results.points[0].trace = trace;
+    const Parsed drawn = exported("chrome", {results});
+    int spans = 0;
+    for (const auto& event : drawn["traceEvents"]) {
+        if (event["ph"] != "X") continue;
+        ++spans;
+        EXPECT_GT(event["dur"], 0);
+        if (event["tid"] == 0) {
+            EXPECT_NEAR(event["dur"], 2e6, 1) << "from the first begin to the last end";
+        }
+        EXPECT_EQ(event.contains("args"), event["name"] != "exchange") << event.dump();
+    }
+    EXPECT_EQ(spans, 3);
+}
+
 TEST(Github, IsOneFileForEachDirection) {
     const Files files{results_of({three_rank_trace()})};
     std::map<std::string, Parsed> entries[2];
@@ -234,7 +260,30 @@ TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
     EXPECT_EQ(median["name"], std::string(kLabel) + "_median");
     EXPECT_EQ(median["aggregate_name"], "median");
     EXPECT_NEAR(median["real_time"], 2.25e6, 1);
+    EXPECT_EQ(median["iterations"], kTraceRepetitions);
+    std::vector<double> cpu_times;
+    for (size_t i = 0; i < kTraceRepetitions; ++i) {
+        EXPECT_EQ(benchmarks[i]["iterations"], 1);
+        cpu_times.push_back(benchmarks[i]["cpu_time"]);
+    }
+    EXPECT_NEAR(median["cpu_time"], pb::median(cpu_times), 1);
     EXPECT_NEAR(median["patches_per_s"], 20 / 2.25, 1e-9);
+}
+
+TEST(Gbench, LeavesOutARepetitionOfWhichATimeIsNoNumber) {
+    record::PointTrace trace = three_rank_trace();
+    trace.ranks[1].cpu_s[2] = std::numeric_limits<double>::infinity();
+    auto results = results_of({three_rank_trace()});
+    results.points[0].trace = trace;
+    const Parsed benchmarks = exported("gbench", {results})["benchmarks"];
+    ASSERT_EQ(benchmarks.size(), kTraceRepetitions);
+    for (const auto& one : benchmarks) EXPECT_TRUE(one["cpu_time"].is_number()) << one.dump();
+}
+
+TEST(Gbench, NamesTheHostOfTheFirstRank) {
+    auto results = results_of({three_rank_trace()});
+    results.sessions[0].environment.topology.ranks[0].host = "first";
+    EXPECT_EQ(exported("gbench", {results})["context"]["host_name"], "first");
 }
 
 TEST(Gbench, CountsTheThreadsOfAllRanks) {
@@ -260,6 +309,30 @@ TEST(Markdown, HasVerdictEnvironmentTableAndNotes) {
     for (std::string line; std::getline(lines, line);)
         if (line.starts_with('|')) bars.insert(std::count(line.begin(), line.end(), '|'));
     EXPECT_EQ(bars.size(), 1u) << text;
+}
+
+TEST(Markdown, SaysWhatThePointsShareWhatLimitsThemAndWhichOneToTake) {
+    const std::string text = markdown_text(Files{results_of({three_rank_trace()})});
+    EXPECT_THAT(text, AllOf(HasSubstr("\n\nimage: retina, \"left\".png 1000 x 1250 x 3 | noise: sigma 0.1 |"),
+                            HasSubstr("\n- dncnn-fp32: " + std::string(kLabel) + ", the only verified point"),
+                            HasSubstr("\n- compute-bound: " + std::string(kLabel) + " (the network takes 44.4 % "),
+                            HasSubstr("; try: a lower precision")));
+}
+
+TEST(Markdown, EscapesWhatIsNotItsOwnAndNamesOnlyWhatIsKnown) {
+    record::PointTrace trace = three_rank_trace();
+    trace.point.notes = {"a <b> | c"};
+    auto results = results_of({trace});
+    record::Environment& environment = results.sessions[0].environment;
+    environment.compiler = "Clang <trunk>";
+    environment.libraries.push_back({"cudnn", "", ""});
+    environment.topology.ranks[0].device_name = "Xeon";
+    environment.topology.ranks[1].device_name = "";
+    results.sessions.push_back(results.sessions[0]);
+    results.sessions[1].environment.started_at = "2026-01-02T00:00:00Z";
+    const std::string text = markdown_text(Files{results});
+    EXPECT_THAT(text, AllOf(HasSubstr("a &lt;b> \\| c"), HasSubstr("Clang &lt;trunk>"), Not(HasSubstr("cudnn")),
+                            HasSubstr("1 x cpu, 1 x cpu CPU, 1 x cpu Xeon"), HasSubstr("\n- resumed at 2026-01-02")));
 }
 
 TEST(Markdown, CountsHostsAndTellsModifiedSources) {
