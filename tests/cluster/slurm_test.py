@@ -55,8 +55,8 @@ class SlurmTest(unittest.TestCase):
         cls.script = cls.folder / 'slurm.sbatch'
         cls.script.write_text(script.replace(NODES_LINE, f'#SBATCH --nodes=1 --ntasks-per-node={os.cpu_count()}'))
 
-    def run_job(self, *options, seconds):
-        job = self.slurm.submit(self.folder, *options, self.script, 'study.yaml', '--out', 'results')
+    def run_job(self, *options, seconds, words=('study.yaml', '--out', 'results')):
+        job = self.slurm.submit(self.folder, *options, self.script, *words)
         state = self.slurm.result(job, seconds)
         return state, (self.folder / f'patchbench-{job}.log').read_text()
 
@@ -78,6 +78,16 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(sorted(point['index'] for point in points), list(range(NUM_POINTS)))
         self.assertEqual([point for point in points if point in first], first)
         self.assertEqual({point['verification']['outcome'] for point in points}, {'passed'})
+
+    def test_a_folder_is_denoised_and_what_is_there_is_kept(self):
+        (self.folder / 'noisy').mkdir()
+        for index in range(3):
+            (self.folder / 'noisy' / f'{index}.png').write_bytes(program.png(50, 40 + index))
+        words = ('denoise', 'noisy', 'denoised/', '--network', 'dncnn', '--sigma', '0.1', '--device', 'cpu')
+        for said in ('3 images: 3 denoised', 'not denoised: denoised/2.png is there'):
+            state, log = self.run_job('--time=10', seconds=200, words=words)
+            self.assertEqual(state, ('COMPLETED', '0:0'), log + self.slurm.logs())
+            self.assertIn(said, log)
 
     def test_ranks_under_srun_are_one_job(self):
         ranks = os.cpu_count()
