@@ -646,8 +646,13 @@ TEST_F(Onnx, InputsAndOutputsSayWhatAModelMayTake) {
     EXPECT_EQ(candidates(), "3 none, 3 channel, 1 none, 1 channel");
     auto& shape = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
     shape.mutable_dim(2)->set_dim_value(64);
-    EXPECT_THAT(usage_error(candidates), HasSubstr("has a fixed size (64 x 0)"));
+    EXPECT_THAT(usage_error(candidates), HasSubstr("has a fixed size (64 x any)"));
     shape.mutable_dim(2)->set_dim_param("height");
+    for (const int64_t width : {1, 4, 5}) {
+        shape.mutable_dim(3)->set_dim_value(width);
+        EXPECT_THAT(usage_error(candidates), HasSubstr(width == 5 ? "has a fixed size (any x 5)" : "in its last axis"));
+    }
+    shape.mutable_dim(3)->set_dim_param("width");
     *graph.add_output() = graph.output(0);
     EXPECT_THAT(usage_error(candidates), HasSubstr("a model of 2 outputs"));
     graph.mutable_output()->RemoveLast();

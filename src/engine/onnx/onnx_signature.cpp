@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <string>
+
 namespace pb::engine {
 namespace {
 
 constexpr int kImageAxes = 4;
 constexpr int kChannelAxis = 1;
+constexpr int64_t kMostChannels = 4;  // of a colour image with a noise level
 
 class SignatureReader {
   public:
@@ -47,9 +50,15 @@ class SignatureReader {
             fail(fmt::format("its {} {} has {} axes: an image is [batch, channels, height, width]", which,
                              shown(value.name()), shape.dim_size()));
         const int64_t height = shape.dim(2).dim_value(), width = shape.dim(3).dim_value();
-        if (which == "input" && (height > 0 || width > 0))
-            fail(fmt::format("its input {} has a fixed size ({} x {}): export it with dynamic height and width",
-                             shown(value.name()), height, width));
+        if (which != "input" || (height == 0 && width == 0)) return;
+        if (height == 0 && width <= kMostChannels)
+            fail(
+                fmt::format("its input {} has {} in its last axis: an image is [batch, channels, height, width], "
+                            "with the channels in front",
+                            shown(value.name()), width));
+        const auto text = [](int64_t extent) { return extent > 0 ? std::to_string(extent) : "any"; };
+        fail(fmt::format("its input {} has a fixed size ({} x {}): export it with dynamic height and width",
+                         shown(value.name()), text(height), text(width)));
     }
 
     /// 0: dynamic.
