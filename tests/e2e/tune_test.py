@@ -129,6 +129,12 @@ class Tune(program.ProgramTest):
         self.assert_refused(result, 1, 'no candidate qualifies', '--max-time')
         self.assertEqual(self.output.read_text(), 'patch: 64\n', 'the earlier file stays')
 
+    def test_samples_without_a_range_are_named(self):
+        samples = program.npy([500 + i % 97 for i in range(64 * 48)], (48, 64), '<f4')
+        result = run('tune', self.write('counts.npy', samples), '--output', self.output, '--device', 'cpu', '--max-time', 5, timeout=300)
+        self.assert_refused(result, 2, 'no candidate has a PSNR', '--range')
+        self.assertFalse(self.output.exists())
+
     def test_a_signal_writes_nothing(self):
         process = self.start(program.command('tune', self.image, *QUICK, '--output', self.output, '--verbose'), env=ALONE)
         for line in process.stderr:

@@ -133,6 +133,12 @@ std::vector<std::string> remarks_of(const TuneResult& result, const measure::Tun
 [[noreturn]] void refuse_all(const TuneResult& result, const measure::TuningLimits& limits) {
     const std::string why = measure::why_nothing_fits(result.trials, limits);
     if (!why.empty()) throw UsageError(why + "; raise --memory-limit-mib");
+    const auto has_known_loss = [](const measure::TuningTrial& trial) { return trial.psnr_loss_db.has_value(); };
+    const auto was_measured = [](const measure::TuningTrial& trial) { return trial.edge > 0; };
+    if (std::ranges::any_of(result.trials, was_measured) && std::ranges::none_of(result.trials, has_known_loss))
+        throw UsageError(
+            "no candidate has a PSNR: no sample of the image has data, or most are far outside of [0, 1]; give "
+            "--range");
     throw Error(
         "no candidate qualifies: the table says why; allow more with --max-psnr-loss, --memory-limit-mib or "
         "--max-time");
