@@ -172,8 +172,13 @@ NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours
     const Image brightness = has_colours ? brightness_of(image) : Image();
     const auto flat_brightness = has_colours ? noise_in_flat_regions(brightness.view()) : std::nullopt;
     if (has_colours && lossy_colours) {
-        const NoiseEstimate found = find_noise_of_channels(brightness.view(), 0, flat_brightness);
-        return {found.sigma / kShareOfBrightness, found.finest / kShareOfBrightness};
+        NoiseEstimate found = find_noise_of_channels(brightness.view(), 0, flat_brightness);
+        found.sigma /= kShareOfBrightness;
+        found.finest /= kShareOfBrightness;
+        if (found.by_brightness)
+            found.by_brightness = {found.by_brightness->dark / kShareOfBrightness,
+                                   found.by_brightness->bright / kShareOfBrightness};
+        return found;
     }
     const auto flat = noise_in_flat_regions(image);
     NoiseEstimate found = find_noise_of_channels(image, step, flat);

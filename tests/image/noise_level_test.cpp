@@ -157,9 +157,9 @@ Image ramp(double dark, double bright, int64_t channels) {
 
 TEST(NoiseLevel, ThatDiffersWithBrightnessIsFoundInDarkAndBrightRegions) {
     for (const auto& [dark, bright] : {std::pair(0.01, 0.05), {0.05, 0.01}})
-        for (const int64_t channels : {1, 3}) {
-            const auto found = find_noise(ramp(dark, bright, channels).view()).by_brightness;
-            ASSERT_TRUE(found) << dark;
+        for (const auto& [channels, is_lossy] : {std::pair(int64_t{1}, false), {3, false}, {3, true}}) {
+            const auto found = find_noise(ramp(dark, bright, channels).view(), 0, is_lossy).by_brightness;
+            ASSERT_TRUE(found) << dark << " in " << channels;
             EXPECT_NEAR(found->dark, dark + (bright - dark) / 8, 0.25 * (dark + (bright - dark) / 8));
             EXPECT_NEAR(found->bright, bright + (dark - bright) / 8, 0.25 * (bright + (dark - bright) / 8));
         }
