@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "image/formats/formats.hpp"
 #include "image/formats/interleaved.hpp"
+#include "image/formats/unread.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
@@ -33,43 +34,15 @@ constexpr std::array<Magic, 9> kMagics{{{"\x89PNG\r\n\x1a\n", open_png},
                                         {"WEBP", open_webp, 8},  // after "RIFF" and the length
                                         {"BM", open_bmp}}};
 
-/// Text that videos have at a place of their first bytes: MP4 and MOV (ISO 14496-12; but not images in that container),
-/// Matroska and WebM (EBML), AVI, MPEG, Ogg, Flash.
-struct VideoMark {
-    std::string_view bytes;
-    size_t place = 0;
-};
-constexpr std::array<VideoMark, 8> kVideoMarks{{{"ftyp", 4},
-                                                {"moov", 4},
-                                                {"\x1a\x45\xdf\xa3"},
-                                                {"AVI ", 8},
-                                                {{"\0\0\1\xba", 4}},
-                                                {{"\0\0\1\xb3", 4}},
-                                                {"OggS"},
-                                                {"FLV\1"}}};
-
-bool is_video(std::string_view start) {
-    for (const std::string_view brand : {"heic", "heix", "mif1", "msf1", "avif", "avis", "crx "})
-        if (start.substr(4).starts_with(std::string("ftyp").append(brand))) return false;
-    return std::ranges::any_of(kVideoMarks,
-                               [&](const VideoMark& mark) { return start.substr(mark.place).starts_with(mark.bytes); });
-}
-
-[[noreturn]] void refuse_video(const RandomAccessFile& file) {
-    const std::string frames = file.path().stem().string() + "_frames";
-    file.refuse("it is a video, and only images are read",
-                fmt::format("make a folder of its frames and denoise that: mkdir {0}; ffmpeg -i {1} {0}/%06d.png",
-                            frames, file.path().string()));
-}
-
 /// Returns the format of a file. Throws UsageError when it is none of these.
 const Magic& magic_of(const RandomAccessFile& file) {
-    std::array<std::byte, 12> head{};
+    constexpr size_t kHeadBytes = 132;  // DICOM has its mark at the end of them
+    std::array<std::byte, kHeadBytes> head{};
     (void)file.try_read_at(0, head);
     const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
     for (const Magic& magic : kMagics)
         if (start.substr(magic.place).starts_with(magic.bytes)) return magic;
-    if (is_video(start)) refuse_video(file);
+    refuse_unread(file, start);
     file.refuse("it is none of PNG, JPEG, WebP, BMP, TIFF and .npy",
                 "convert it to one of them, or say what raw samples it holds: --raw, in a study image.raw");
 }

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include <limits>
+#include <string>
+#include <tuple>
 
 namespace pb::image {
 namespace {
@@ -320,9 +322,29 @@ TEST_F(OpenImage, RefusesAVideoWithTheCommandThatMakesFrames) {
                     AllOf(HasSubstr("is a video"), HasSubstr("mkdir film_frames; ffmpeg -i "),
                           HasSubstr("film.mp4 film_frames/")));
     }
-    const std::string photo = "\0\0\0 ftypheic"s;
-    test::write_bytes(folder / "photo.heic", {photo.begin(), photo.end()});
-    EXPECT_THAT(test::refusal_of(folder / "photo.heic"), HasSubstr("none of PNG"));
+}
+
+TEST_F(OpenImage, NamesFormatsThatItDoesNotReadAndTheWayOut) {
+    using namespace std::string_literals;
+    const auto refusal_of = [&](const std::string& start, size_t bytes) {
+        std::string content = start;
+        content.resize(bytes, '\0');
+        test::write_bytes(folder / "a.x", {content.begin(), content.end()});
+        return test::refusal_of(folder / "a.x");
+    };
+    for (const auto& [start, name, way_out] : {std::tuple("\0\0\0 ftypheic"s, "HEIF", "magick"),
+                                               {"\0\0\0 ftypavif"s, "AVIF", "magick"},
+                                               {"\0\0\0 ftypcrx "s, "a raw file of a camera", "darktable"},
+                                               {"SIMPLE  =  T"s, "FITS", ".npy"},
+                                               {std::string(128, '\0') + "DICM", "DICOM", ".npy"},
+                                               {"\0\0\0\x0cJXL \r\n"s, "JPEG XL", "magick"},
+                                               {"\0\0\0\x0cjP  "s, "JPEG 2000", "magick"},
+                                               {"GIF89a"s, "GIF", "magick"},
+                                               {"v/1\1"s, "OpenEXR", "magick"}})
+        for (const size_t bytes : {start.size(), size_t{5000}})
+            EXPECT_THAT(refusal_of(start, bytes), AllOf(HasSubstr("it is " + std::string(name)), HasSubstr(way_out),
+                                                        testing::Not(HasSubstr("--raw"))))
+                << bytes;
 }
 
 TEST_F(OpenImage, TellsTheFormatByItsContent) {
