@@ -68,7 +68,7 @@ bool is_clipped(const Plane& plane, int64_t top, int64_t left) {
     return 20 * clipped > kFlatRegion * kFlatRegion;
 }
 
-struct Region {
+struct FlatRegion {
     double brightness = 0;  // mean
     NoiseLevels levels{};
 
@@ -88,15 +88,15 @@ double mean_of(const Plane& plane, int64_t top, int64_t left) {
     return sum / static_cast<double>(kFlatRegion * kFlatRegion);
 }
 
-std::vector<Region> regions_of(Plane plane) {
+std::vector<FlatRegion> regions_of(Plane plane) {
     std::array<Plane, kScales> scales;
     scales[0] = std::move(plane);
     for (size_t i = 1; i < kScales; ++i) scales[i] = half_of(scales[i - 1]);
-    std::vector<Region> regions;
+    std::vector<FlatRegion> regions;
     for (int64_t y = 0; y + kFlatRegion <= scales[0].height; y += kFlatRegion)
         for (int64_t x = 0; x + kFlatRegion <= scales[0].width; x += kFlatRegion) {
             if (is_clipped(scales[0], y, x)) continue;
-            Region region{.brightness = mean_of(scales[0], y, x)};
+            FlatRegion region{.brightness = mean_of(scales[0], y, x)};
             for (size_t i = 0; i < kScales; ++i) {
                 const int64_t size = int64_t{1} << i;
                 region.levels[i] =
@@ -109,14 +109,14 @@ std::vector<Region> regions_of(Plane plane) {
 }
 
 /// The noise in flat regions of one channel.
-std::optional<NoiseLevels> levels_in(const std::vector<Region>& regions) {
+std::optional<NoiseLevels> levels_in(const std::vector<FlatRegion>& regions) {
     // White noise of level 1: a fifth of the regions has less than this, with 256, 64 and 16 details a region.
     constexpr NoiseLevels kOfWhiteNoise{0.9405, 0.8826, 0.7912};
     constexpr size_t kFewest = 9;
     if (regions.size() < kFewest) return std::nullopt;
     NoiseLevels levels{};
     for (size_t i = 0; i < kScales; ++i) {
-        std::vector<double> found = mapped(regions, [&](const Region& region) { return region.levels[i]; });
+        std::vector<double> found = mapped(regions, [&](const FlatRegion& region) { return region.levels[i]; });
         const auto fifth = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 5);
         std::ranges::nth_element(found, fifth);
         levels[i] = *fifth / kOfWhiteNoise[i];
@@ -124,15 +124,15 @@ std::optional<NoiseLevels> levels_in(const std::vector<Region>& regions) {
     return levels;
 }
 
-std::optional<NoiseByBrightness> noise_by_brightness(std::vector<Region> regions) {
+std::optional<NoiseByBrightness> noise_by_brightness(std::vector<FlatRegion> regions) {
     constexpr std::ptrdiff_t kFewest = 24;
-    std::erase_if(regions, [](const Region& region) { return region.has_structure(); });
+    std::erase_if(regions, [](const FlatRegion& region) { return region.has_structure(); });
     if (std::ssize(regions) < kFewest) return std::nullopt;
-    std::ranges::sort(regions, {}, &Region::brightness);
+    std::ranges::sort(regions, {}, &FlatRegion::brightness);
     // Fine texture adds to what some of them have: a quarter has less than this.
-    const auto level_of = [](std::span<Region> quarter) {
+    const auto level_of = [](std::span<FlatRegion> quarter) {
         const auto fourth = quarter.begin() + std::ssize(quarter) / 4;
-        std::ranges::nth_element(quarter, fourth, {}, [](const Region& region) { return region.levels[0]; });
+        std::ranges::nth_element(quarter, fourth, {}, [](const FlatRegion& region) { return region.levels[0]; });
         return fourth->levels[0];
     };
     const std::span all(regions);
@@ -147,7 +147,7 @@ std::optional<FlatNoise> noise_in_flat_regions(const PixelView& image) {
     std::array<std::vector<double>, kScales> of_channels;
     std::vector<NoiseByBrightness> by_brightness;
     for (int64_t channel = 0; channel < image.channels; ++channel) {
-        std::vector<Region> regions = regions_of(plane_of(image, channel));
+        std::vector<FlatRegion> regions = regions_of(plane_of(image, channel));
         if (const auto levels = levels_in(regions))
             for (size_t i = 0; i < kScales; ++i) of_channels[i].push_back((*levels)[i]);
         if (const auto noise = noise_by_brightness(std::move(regions))) by_brightness.push_back(*noise);
