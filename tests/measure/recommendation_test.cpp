@@ -122,7 +122,7 @@ TEST(Recommendation, OfPointsAsFastAsTheFastestTheOneWithLeastMemoryIsTaken) {
     traces[1].ranks[0].memory.allocated_peak = 220 << 20;
     EXPECT_EQ(recommended(traces)[0].point, 4) << "who needs as much must be faster";
     traces[1].ranks[0].memory.allocated_peak = 0;
-    EXPECT_EQ(recommended(traces)[0].point, 4) << "nobody knows how much the other needs";
+    EXPECT_EQ(recommended(traces)[0].point, 4) << "the memory of the other is unknown";
     traces[1] = sample_point(2, 9.2, 2, 160);
     traces[1].verification.seam_error = 0;
     EXPECT_EQ(recommended(traces)[0].point, 4) << "the intervals are wide: 15 % more time is not as fast";

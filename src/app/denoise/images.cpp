@@ -35,7 +35,7 @@ std::string describe(const image::ImageFile& file, const std::string& path) {
     return file.num_pages() > 1 ? text + fmt::format(", {} pages", file.num_pages()) : text;
 }
 
-/// Of groups of bands of which one failed: the others have no output either.
+/// Fails all groups of bands where one failed: no file is written.
 void mark_unwritten(std::vector<ImageLine>& groups) {
     const auto failed =
         std::ranges::find_if(groups, [](const ImageLine& each) { return each.status != record::PointStatus::ok; });
