@@ -90,7 +90,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
 void refuse_empty_values(const Arguments& arguments) {
     for (int i = 1; i < arguments.argc; ++i) {
         const std::string_view word = arguments.argv[i];
-        if (word.starts_with("--") && word.ends_with('='))
+        if (word.starts_with("--") && word.find('=') + 1 == word.size())
             throw UsageError(fmt::format("'{}' has no value: give one, or leave it out", word));
     }
 }

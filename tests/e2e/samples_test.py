@@ -153,6 +153,10 @@ class Units(Samples):
             self.assert_refused(result, 2, 'in.tif', 'white as zero', '--nodata none')
         untrained = '--weights', 'seed:1', '--allow-untrained'  # for gray there are no others here
         self.denoise('in.tif', 'out.npy', '--sigma', '0.1', '--nodata', 'none', *untrained)
+        self.write('slope.tif', tiff([place / EDGE ** 2 for place in range(EDGE * EDGE)], '', is_white_zero=True))
+        found = [self.denoise('slope.tif', f'{ranks}.npy', '--range', 'auto', *untrained, ranks=ranks)[0]
+                 for ranks in (0, 2)]
+        self.assertEqual(*found)
 
     def test_no_sample_becomes_nodata(self):
         values = [100 if (x // 4 + y // 4) % 2 else 101 for y in range(EDGE) for x in range(EDGE)] * 3

@@ -66,6 +66,14 @@ std::optional<double> nodata_of(const config::NodataChoice& choice, const image:
     return choice.kind == config::NodataChoice::Kind::value ? choice.value : metadata.nodata;
 }
 
+void require_not_inverted(const std::string& path, const image::ImageFile& file) {
+    if (file.metadata().inverted)
+        throw UsageError(
+            path +
+            ": has white as zero and is read inverted, so that neither a nodata value nor a range is one of "
+            "its samples; convert it to black as zero, or leave them out (denoise: --nodata none)");
+}
+
 [[noreturn]] void refuse_range(const std::string& path, const UsageError& reason) {
     throw UsageError(path + ": no range of the samples is found: " + reason.what() +
                      "; give image.range (denoise: --range) as LO:HI");
@@ -105,14 +113,26 @@ OpenImage open_stack(const config::ImageSettings& settings, std::span<const int6
     return open_file(settings);
 }
 
+}  // namespace
+
+void check_given_range(const config::ImageSettings& given, const OpenFiles& files) {
+    if (config::parse_range(given.range).kind != config::RangeChoice::Kind::fixed) return;
+    require_not_inverted(given.path, *files.image);
+    if (files.clean) require_not_inverted(given.clean, *files.clean);
+}
+
+namespace {
+
 OpenFiles open_with(const config::ImageSettings& settings,
                     const std::function<OpenImage(const config::ImageSettings&)>& open) {
     OpenFiles files;
     files.states.push_back({settings.path, file_version(settings.path)});  // before anything is read
     files.image = open(settings);
-    if (settings.clean.empty()) return files;
-    files.states.push_back({settings.clean, file_version(settings.clean)});
-    files.clean = open(settings_of_clean(settings));
+    if (!settings.clean.empty()) {
+        files.states.push_back({settings.clean, file_version(settings.clean)});
+        files.clean = open(settings_of_clean(settings));
+    }
+    check_given_range(settings, files);
     return check_form(std::move(files), settings);
 }
 
@@ -167,11 +187,7 @@ std::optional<image::SampleMap> FileSamples::make_map(const config::ImageSetting
         throw UsageError(settings.path + ": no sample can be " + settings.nodata +
                          " (image.nodata, denoise: --nodata): " + "its samples are " +
                          std::string(name_of(info_.dtype)));
-    if (file_->metadata().inverted && (nodata || range.kind == config::RangeChoice::Kind::fixed))
-        throw UsageError(
-            settings.path +
-            ": has white as zero and is read inverted, so that neither a nodata value nor a range is one of "
-            "its samples; convert it to black as zero, or leave them out (denoise: --nodata none)");
+    if (nodata) require_not_inverted(settings.path, *file_);
     const bool has_gaps = nodata || range.kind != config::RangeChoice::Kind::of_type;
     const bool plain = info_.dtype == DType::u8 || info_.dtype == DType::u16 || info_.dtype == DType::f32;
     if (plain && !has_gaps) return std::nullopt;
