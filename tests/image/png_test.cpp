@@ -276,21 +276,33 @@ TEST_F(Png, FewBitsOfGrayAreRefusedByName) {
     }
 }
 
-TEST_F(Png, AHeaderThatTheFileCannotFillIsRefusedBeforeAllocating) {
-    write_png_fixture(folder / "a.png", {}, {{1, 2, 3, 4, 5, 6}}, 2);
-    auto bytes = test::read_bytes(folder / "a.png");
-    bytes[16] = 0x7F;  // width and height near 2^31, and the checksum that goes with it
-    bytes[20] = 0x7F;
-    const auto* chunk = reinterpret_cast<const unsigned char*>(bytes.data()) + 12;
+/// Makes the header of a PNG say another size, depth and kind of colours, with the checksum that goes with it.
+void write_header(std::vector<char>& png, uint32_t width, uint32_t height, char bits, char colour) {
+    for (size_t i = 0; i < 4; ++i) {
+        png[16 + i] = static_cast<char>(width >> (24 - 8 * i));
+        png[20 + i] = static_cast<char>(height >> (24 - 8 * i));
+    }
+    png[24] = bits;
+    png[25] = colour;
+    const auto* chunk = reinterpret_cast<const unsigned char*>(png.data()) + 12;
     uint32_t crc = 0xFFFFFFFFU;
     for (int i = 0; i < 17; ++i) {
         crc ^= chunk[i];
         for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0U);
     }
     crc = ~crc;
-    for (size_t i = 0; i < 4; ++i) bytes[29 + i] = static_cast<char>(crc >> (24 - 8 * i));
+    for (size_t i = 0; i < 4; ++i) png[29 + i] = static_cast<char>(crc >> (24 - 8 * i));
+}
+
+TEST_F(Png, AHeaderThatTheFileCannotFillIsRefusedBeforeAllocating) {
+    write_png_fixture(folder / "a.png", {}, {{1, 2, 3, 4, 5, 6}}, 2);
+    auto bytes = test::read_bytes(folder / "a.png");
+    write_header(bytes, 0x7F000002, 0x7F000003, 8, 0);
     test::write_bytes(folder / "a.png", bytes);
     EXPECT_THAT(test::refusal_of(folder / "a.png"), HasSubstr("cannot hold"));
+    write_header(bytes, 2147352580, 1073807362, 16, 6);  // 2^64 + 64 bytes
+    test::write_bytes(folder / "b.png", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "b.png"), HasSubstr("1073807362x2147352580 px"));
 }
 
 }  // namespace

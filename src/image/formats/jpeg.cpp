@@ -93,7 +93,7 @@ class JpegReader {
             file_.refuse("it is a CMYK image", "convert it to RGB, with the printer's profile, first");
         if (colours != JCS_GRAYSCALE && colours != JCS_YCbCr && colours != JCS_RGB)
             file_.refuse("its colour space is unknown", "convert it to RGB or gray");
-        check_size();
+        file_.require_room(stated_size(), file_.size());
         return {{codec_.image_height, codec_.image_width}, colours == JCS_GRAYSCALE ? 1 : 3, DType::u8, false};
     }
 
@@ -143,13 +143,10 @@ class JpegReader {
         metadata.y_resolution_per_m = codec_.Y_density * kPerMetre[codec_.density_unit];
     }
 
-    /// Refuses a size that the length of the file rules out. A Huffman code spends at least one bit on each block of 8
-    /// x 8 pixels; an arithmetic code may spend less.
-    void check_size() const {
+    /// A Huffman code spends at least one bit on each block of 8 x 8 pixels; an arithmetic code may spend less.
+    [[nodiscard]] StatedSize stated_size() const {
         const uint64_t pixels_per_byte = codec_.arith_code != FALSE ? uint64_t{1} << 20U : uint64_t{8} * DCTSIZE2;
-        const uint64_t width = codec_.image_width;
-        const uint64_t height = codec_.image_height;
-        if (width * height / pixels_per_byte > file_.size()) file_.refuse_extent(height, width, file_.size());
+        return {codec_.image_height, codec_.image_width, codec_.image_width, pixels_per_byte};
     }
 
     template <class Code>

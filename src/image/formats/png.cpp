@@ -166,12 +166,8 @@ class PngReader {
                 (colour & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0};
     }
 
-    /// Refuses a size that the file's data cannot fill, before memory is allocated for it.
-    void check_size(uint64_t pixel_data_bytes) const {
-        const uint64_t width = png_get_image_width(png_, info_);
-        const uint64_t height = png_get_image_height(png_, info_);
-        if (file_row_bytes_ * height / kDeflateRatio > pixel_data_bytes)
-            file_.refuse_extent(height, width, pixel_data_bytes);
+    [[nodiscard]] StatedSize stated_size() const {
+        return {png_get_image_height(png_, info_), png_get_image_width(png_, info_), file_row_bytes_, kDeflateRatio};
     }
 
     void read_resolution(ImageMetadata& metadata) const {
@@ -238,7 +234,7 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     if (chunks.is_animated) file->refuse("it is an animation (more than one page)", "export one frame");
     PngReader reader(*file);
     const ImageInfo info = reader.read_header();
-    reader.check_size(chunks.pixel_data_bytes);
+    file->require_room(reader.stated_size(), chunks.pixel_data_bytes);
     ImageMetadata metadata = std::move(chunks.metadata);
     reader.read_resolution(metadata);
     const auto decode = [](const RandomAccessFile& opened, Image& image) {

@@ -56,9 +56,11 @@ void RandomAccessFile::refuse_damaged(const std::string& what) const {
     refuse("the file is damaged or truncated (" + what + ")", "copy or export it again");
 }
 
-void RandomAccessFile::refuse_extent(uint64_t height, uint64_t width, uint64_t bytes) const {
-    refuse_damaged(
-        fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold", height, width, bytes));
+void RandomAccessFile::require_room(const StatedSize& size, uint64_t bytes) const {
+    const auto of = [](uint64_t a, uint64_t b) { return static_cast<double>(a) * static_cast<double>(b); };  // < 2^128
+    if (of(size.height, size.row_units) > of(bytes, size.units_per_byte))
+        refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold", size.height,
+                                   size.width, bytes));
 }
 
 }  // namespace pb::image

@@ -20,6 +20,15 @@ namespace pb::image {
     return number;
 }
 
+/// The size of an image by its header, and the most of it that a byte of the file can hold: of the units (bytes or
+/// pixels) in which its rows are counted.
+struct StatedSize {
+    uint64_t height;
+    uint64_t width;
+    uint64_t row_units;
+    uint64_t units_per_byte;
+};
+
 class RandomAccessFile {
   public:
     /// Throws UsageError when the file is missing, a folder, not a regular file, unreadable or empty.
@@ -40,8 +49,9 @@ class RandomAccessFile {
     /// Throws UsageError with the message "<file>: <what>; <remedy>".
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
     [[noreturn]] void refuse_damaged(const std::string& what) const;
-    /// Its header states an extent that `bytes` bytes cannot hold.
-    [[noreturn]] void refuse_extent(uint64_t height, uint64_t width, uint64_t bytes) const;
+    /// Throws UsageError when its header states an extent that `bytes` bytes cannot hold. To be called before memory is
+    /// allocated for the image.
+    void require_room(const StatedSize& size, uint64_t bytes) const;
 
   private:
     std::filesystem::path path_;

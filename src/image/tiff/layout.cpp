@@ -126,11 +126,9 @@ uint64_t largest_ratio(uint16_t compression) {
 
 void check_size(const RandomAccessFile& file, const TiffLayout& layout, uint16_t compression) {
     const Extent extent = layout.info.extent;
-    const uint64_t ratio = largest_ratio(compression);
-    const auto row_bytes =
-        static_cast<uint64_t>(extent.w) * static_cast<uint64_t>(layout.samples) * layout.sample_bytes();
-    if (row_bytes > ratio * file.size() || row_bytes * static_cast<uint64_t>(extent.h) > ratio * file.size())
-        file.refuse_extent(static_cast<uint64_t>(extent.h), static_cast<uint64_t>(extent.w), file.size());
+    const auto height = static_cast<uint64_t>(extent.h), width = static_cast<uint64_t>(extent.w);
+    const uint64_t row_bytes = width * static_cast<uint64_t>(layout.samples) * layout.sample_bytes();
+    file.require_room({height, width, row_bytes, largest_ratio(compression)}, file.size());
     constexpr int64_t kLargestTile = 65536;
     const uint64_t block_bytes = static_cast<uint64_t>(layout.block.pixels()) * layout.pixel_bytes();
     if (layout.tiled && (std::max(layout.block.h, layout.block.w) > kLargestTile ||
