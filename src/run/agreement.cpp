@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -112,24 +111,13 @@ void together(const comm::Communicator& communicator, const std::function<void()
 void require_same_settings(const comm::Communicator& communicator, const config::StudySettings& study,
                            const std::vector<config::PointSettings>& points, std::vector<std::string> others) {
     if (communicator.size() == 1) return;
-    constexpr size_t kDigits = 16;
     for (std::string& line : config::setting_lines(study)) others.push_back(std::move(line));
     others.push_back(counted(std::ssize(points), "point"));
-    const auto lines_of = [&](size_t i) {
-        std::vector<std::string> lines = i == 0 ? others : config::setting_lines(points[i - 1]);
-        std::erase_if(lines, [](const std::string& line) { return line.starts_with("memory_limit_mib ="); });
-        return fmt::format("{}\n", fmt::join(lines, "\n"));
-    };
-    std::string digests;
-    for (size_t i = 0; i <= points.size(); ++i) {
-        const std::string lines = lines_of(i);
-        digests += sha256_of(std::as_bytes(std::span(lines))).substr(0, kDigits);
-    }
-    const std::string roots = communicator.broadcast(digests);
-    const auto differs_at = std::ranges::mismatch(digests, roots).in1 - digests.begin();
-    const double first = communicator.min(digests == roots ? HUGE_VAL : static_cast<double>(differs_at));
-    if (std::isinf(first)) return;
-    const std::string mine = lines_of(static_cast<size_t>(first) / kDigits);
+    for (const config::PointSettings& point : points)
+        for (std::string& line : config::setting_lines(point)) others.push_back(std::move(line));
+    std::erase_if(others, [](const std::string& line) { return line.starts_with("memory_limit_mib ="); });
+    const std::string mine = fmt::format("{}\n", fmt::join(others, "\n"));
+    if (is_same_everywhere(communicator, sha256_of(std::as_bytes(std::span(mine))))) return;
     std::istringstream my_lines(mine), root_lines(communicator.broadcast(mine));
     std::optional<std::string> other;
     for (std::string told, root; !other && std::getline(my_lines, told) && std::getline(root_lines, root);)
