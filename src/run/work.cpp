@@ -4,6 +4,9 @@
 #include "plan/memory_limit.hpp"
 #include "plan/slabs.hpp"
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
 namespace pb::run {
@@ -147,9 +150,30 @@ plan::Tile Work::band(int64_t window_index) const {
 Rect Work::core_at(const Range& run, int64_t place) const { return tile(window_at(run, place)).core_in_window(); }
 
 Range Work::resident_batch() const {
+    if (resident) return *resident;
     const std::vector<Range> all = batches();
     const bool has_full = all.back().size() == all.front().size();
     return all[(all.size() - (has_full ? 0 : 1)) / 2];
+}
+
+Range Work::largest_batch() const {
+    if (!crop) return resident_batch();
+    std::map<std::array<int64_t, 5>, int64_t> known;  // an image has few different cores, and many batches
+    const auto peak = [&](const Rect& core, int64_t n) {
+        const auto [at, is_new] = known.try_emplace({core.row, core.column, core.extent.h, core.extent.w, n});
+        if (is_new) at->second = crop->peak_bytes(core, n);
+        return at->second;
+    };
+    const auto bytes_of = [&](const Range& run) {
+        int64_t most = 0, n = 0;
+        for (int64_t place = 0; place < run_size(run); ++place) {
+            const Rect core = core_at(run, place);
+            n = place > 0 && core == core_at(run, place - 1) ? n + 1 : 1;
+            most = std::max(most, peak(core, n));
+        }
+        return most;
+    };
+    return std::ranges::max(batches(), {}, bytes_of);
 }
 
 double Work::work_per_call(const std::vector<Range>& runs) const {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace pb::run {
@@ -33,6 +34,9 @@ struct Work {
     int64_t image_rows = 0;  // of the whole image, with `bands`
     // What is computed of each window, by its core. Null: all of it.
     std::shared_ptr<const network::WindowCrop> crop = {};
+    // The batch whose cores are those of forward calls. None: a full one, where there is one, in the middle of the
+    // rank's own.
+    std::optional<Range> resident = {};
 
     [[nodiscard]] std::vector<Range> batches() const { return plan::cut_batches(windows, batch); }
     /// The number of windows in a batch as it runs: the full count when the last batch is padded, else its own.
@@ -45,9 +49,9 @@ struct Work {
     [[nodiscard]] plan::Tile band(int64_t window_index) const;
     /// The core of the window for a place in a batch, in pixels of the window.
     [[nodiscard]] Rect core_at(const Range& run, int64_t place) const;
-    /// The batch whose cores are those of forward calls on a resident batch: a full one, where there is one, in the
-    /// middle of the rank's own.
     [[nodiscard]] Range resident_batch() const;
+    /// The batch that takes the most memory: of cropped windows, those of one core go through the network together.
+    [[nodiscard]] Range largest_batch() const;
     /// The arithmetic of `runs`, all batches of this work that were taken, by that of as many forward calls on a
     /// resident batch: a ragged batch, a short last band and a cropped window are less than a whole one.
     [[nodiscard]] double work_per_call(const std::vector<Range>& runs) const;

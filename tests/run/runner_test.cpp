@@ -533,6 +533,18 @@ TEST_F(RunPoint, TheLargestBatchIsFoundUnderACapAndTheNextDoesNotFit) {
     }
 }
 
+TEST_F(RunPoint, TheLargestBatchOfCroppedWindowsHasRoomForThoseWithinTheImage) {
+    for (const int64_t limit_mib : {8, 12}) {  // windows at the border, in the middle batch, take less
+        config::PointSettings settings = searched_point(limit_mib);
+        settings.layout = Layout::channels_last;
+        settings.image = {.height = 256, .width = 320};
+        settings.halo = {config::HaloSetting::Kind::exact, 0};
+        const record::PointTrace trace = run(settings);
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason << " limit " << limit_mib;
+        EXPECT_GT(trace.batch_search.value().found, 1);
+    }
+}
+
 TEST_F(RunPoint, WithoutACapTheWindowsAreTheLimit) {
     const record::PointTrace trace = run(searched_point(0));
     ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;

@@ -110,6 +110,7 @@ int64_t WindowCrop::copied_bytes(const Rect& core) const {
 }
 
 int64_t WindowCrop::peak_bytes(const Rect& core, int64_t n) const {
+    if (engine_.unit == ComputedUnit::tile) return place(n).bytes;
     return peak_of_pieces(graph_, steps_for(core), n, engine_.path);
 }
 

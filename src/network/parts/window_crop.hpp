@@ -52,7 +52,7 @@ class WindowCrop {
     [[nodiscard]] std::vector<PieceStep> steps_for(const Rect& core) const;
     /// What is copied in a call on one window with this core, for unit pixel: bytes_copied_beside().
     [[nodiscard]] int64_t copied_bytes(const Rect& core) const;
-    /// What `n` windows with this core take, for unit pixel.
+    /// What `n` windows with this core take; for unit tile what those with any of the cores take.
     [[nodiscard]] int64_t peak_bytes(const Rect& core, int64_t n) const;
     /// What `n` windows with any of the cores take at most, without the scratch memory of threads.
     [[nodiscard]] int64_t peak_bytes(int64_t n) const;

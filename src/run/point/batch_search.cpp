@@ -15,7 +15,8 @@ BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
     plan::Point point = bench.point;
     point.batch = batch;
     const comm::Communicator& ranks = bench.team.ranks;
-    const Work work = make_work(point, ranks.rank());
+    Work work = make_work(point, ranks.rank());
+    if (work.windows.size() > 0) work.resident = work.largest_batch();
     double seconds = 0;
     int64_t peak = 0;
     const Attempt tried = attempt([&] {

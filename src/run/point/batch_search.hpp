@@ -32,7 +32,8 @@ struct TrialBench {
     DType sample_type = DType::f32;
 };
 
-/// Collective. The peak covers only the call: preparation tries algorithms in all free memory. Throws PointFailed for
+/// Collective. The call is that of the rank's batch that takes the most memory. The peak covers only the call:
+/// preparation tries algorithms in all free memory. Throws PointFailed for
 /// any error except too little memory or too many elements.
 [[nodiscard]] BatchTrial try_batch(const TrialBench& bench, int64_t batch);
 
