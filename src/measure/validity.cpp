@@ -17,10 +17,8 @@ std::string advice(record::PointStatus status) {
         case record::PointStatus::oom: return "out of memory; take a smaller batch or patch, or more ranks";
         case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
-        case record::PointStatus::skipped:
-            return "skipped; run --resume measures what a study file still lacks; bench starts again";
-        case record::PointStatus::interrupted:
-            return "interrupted; run --resume measures what a study file still lacks; bench starts again";
+        case record::PointStatus::skipped: return "skipped; `run --resume` measures it (`bench` starts again)";
+        case record::PointStatus::interrupted: return "interrupted; `run --resume` measures it (`bench` starts again)";
         case record::PointStatus::refused: return "refused";
         default: return "failed";
     }
@@ -98,7 +96,7 @@ void rate_core_share(const record::PointTrace& trace, Summary& summary) {
 /// A median says little where the repetitions agree on nothing. Those of a short measurement are not judged. A single
 /// one that is far from the others changes no median.
 void rate_spread(const record::PointTrace& trace, Summary& summary) {
-    constexpr double kMostRatio = 3, kLeastSeconds = 1;
+    constexpr double kMostRatio = 3, kLeastSeconds = 0.1;
     if (!summary.pipeline_low_s || *summary.pipeline_high_s <= kMostRatio * *summary.pipeline_low_s) return;
     if (std::accumulate(trace.wall_s.begin(), trace.wall_s.end(), 0.0) < kLeastSeconds) return;
     std::vector<double> times = trace.wall_s;

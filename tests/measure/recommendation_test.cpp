@@ -152,6 +152,17 @@ TEST(Recommendation, APointMeasuredAgainDoesNotCompete) {
     std::swap(traces[0], traces[2]);  // the fastest point now comes second
     EXPECT_EQ(recommended(traces)[0].point, 2);
     EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("fastest of 2 "));
+    traces[0].wall_s = traces[0].ranks[0].wall_s = {1, 2, 3, 4, 5, 6};  // it drifted, the second time it did not
+    EXPECT_EQ(recommended(traces)[0].point, 4);
+    EXPECT_THAT(recommended(traces)[0].points, ElementsAre(2, 1, 4)) << "in the order of the study";
+}
+
+TEST(Recommendation, SaysWhichPointsWereNotCompared) {
+    auto traces = sweep(kHidden);
+    for (auto& trace : {&traces[0], &traces[2]}) trace->wall_s = trace->ranks[0].wall_s = {1, 2, 3, 4, 5, 6};
+    EXPECT_EQ(recommended(traces)[0].point, 1);
+    EXPECT_EQ(recommended(traces)[0].reason,
+              "the only verified point without visible seams; 2 not VALID, or not verified, and not compared with it");
 }
 
 TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {

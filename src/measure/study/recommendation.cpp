@@ -40,7 +40,9 @@ double seam_tolerance_of(const record::PointTrace& trace) {
     return trace.point.settings.halo_tolerance + trace.verification.output_rounding;
 }
 
-Standing standing_of(const record::PointTrace& trace, const Summary& summary) {
+Standing standing_of(const StudyPoint& point) {
+    const record::PointTrace& trace = *point.trace;
+    const Summary& summary = *point.summary;
     if (record::is_cut_short(summary.status)) return Standing::not_reached;
     if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
     if (summary.validity != Validity::valid || summary.verification != record::Verification::Outcome::passed)
@@ -91,7 +93,13 @@ class Group {
   public:
     Group(const PointGroup& group, const StudyPoints& points) : points_(points) {
         recommendation_.label = group.label;
-        for (const size_t member : group.members) add(points[member]);
+        for (const size_t member : group.members)
+            if (competes(points[member])) recommendation_.points.push_back(points[member].summary->index);
+        // A repeated point does not compete with itself: it is the first that qualifies, or the first.
+        for (const bool qualifying : {true, false})
+            for (const size_t member : group.members)
+                if (competes(points[member]) && (standing_of(points[member]) == Standing::qualifies) == qualifying)
+                    add(points[member]);
     }
 
     [[nodiscard]] bool is_empty() const { return num_measured_ == 0; }
@@ -107,19 +115,24 @@ class Group {
         const auto label = [](const StudyPoint& point) { return point.summary->label; };
         recommendation_.point_label =
             unique_label(*best.summary, std::ranges::count(points_, best.summary->label, label));
-        recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
+        recommendation_.reason = why(best, qualified_);
+        if (const int64_t others = count(Standing::not_valid); others > 0)
+            recommendation_.reason += fmt::format("; {} not VALID, or not verified, and not compared with it", others);
+        if (qualified_.size() > 1) recommendation_.reason += caution(qualified_);
         return recommendation_;
     }
 
   private:
+    static bool competes(const StudyPoint& point) {
+        return point.trace->point.settings.workload == config::Workload::tiles && !point.summary->simulated;
+    }
+
     void add(const StudyPoint& point) {
         const record::PointTrace& trace = *point.trace;
         const Summary& summary = *point.summary;
-        if (trace.point.settings.workload != config::Workload::tiles || summary.simulated) return;
-        recommendation_.points.push_back(summary.index);
         const std::string& key = trace.point.key;
-        if (!key.empty() && !keys_.insert(key).second) return;  // a repeated point does not compete with itself
-        const Standing standing = standing_of(trace, summary);
+        if (!key.empty() && !keys_.insert(key).second) return;
+        const Standing standing = standing_of(point);
         ++counts_[static_cast<size_t>(standing)];
         if (standing != Standing::not_measured && standing != Standing::not_reached) ++num_measured_;
         if (standing == Standing::qualifies) qualified_.push_back({point});

@@ -18,8 +18,8 @@ namespace pb::measure {
 /// shows seams in no point of the group.
 /// The fastest qualified point is recommended; where intervals overlap with that of the fastest, the one that needs
 /// least memory. The reason says when other work on the hosts makes the order uncertain. No point is recommended while
-/// points are still to be measured. Simulated points, whole images, and points that measure the same as an earlier one
-/// are left out.
+/// points are still to be measured. Simulated points and whole images are left out. Of points that measure the same,
+/// the first that qualifies competes, or the first.
 struct Recommendation {
     std::string label;             // the settings that the points share
     std::vector<int64_t> points;   // indices of all points of the group

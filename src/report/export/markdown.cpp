@@ -1,9 +1,9 @@
 // Writes results as Markdown, to paste into an issue.
 #include "base/mapped.hpp"
 #include "base/text.hpp"
-#include "measure/study/recommendation.hpp"
 #include "measure/verdict.hpp"
 #include "report/export/exports.hpp"
+#include "report/results_figures.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
                         escaped_markdown(software_line(file.environment())),
                         escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
-    const auto recommendations = measure::recommend(file.study_points());
+    const auto recommendations = summarise_recorded(file).recommendations;
     auto [shared, columns, remarks, limits] = make_points_table(summaries, recommendations);
     for (const auto& recommendation : recommendations)
         remarks.push_back(fmt::format("{}: {}{}", recommendation.label,
