@@ -136,6 +136,11 @@ class Launches(program.ProgramTest):
         result = self.started('--launches', 2, '--launcher', swallowing, code=1)
         self.assertIn('RESULT: FAILED', result.stdout)
 
+    def test_a_launcher_that_fails_after_all_is_named(self):
+        late = self.script('late.sh', '"$@"; exit 7')
+        result = self.started('--launches', 2, '--launcher', late, code=1)
+        self.assertRegex(result.stdout, r'RESULT: FAILED .*launch 1: .*ended with exit code 7')
+
     def test_a_killed_start_takes_its_launch_along(self):
         """SIGKILL, as a job's end or the kernel sends it, leaves no time to hand anything on."""
         study = self.write('study.yaml', STUDY.replace('min_reps: 6', 'min_reps: 1000').replace('0.001', '0.1'))

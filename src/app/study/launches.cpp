@@ -172,10 +172,14 @@ LaunchEnd run_launch(const StudyLaunches& options, int64_t launch, const std::ve
     const fs::path results = report::launch_folder(options.folder, launch) / report::kResultsName;
     const std::string before = file_version(results);
     const int status = wait_for_launch(options, launch, command);
-    const ExitCode code = status >= 0 && status <= 5 ? static_cast<ExitCode>(status) : ExitCode::failed;
+    const bool is_own_code = status >= 0 && status <= 5;  // else that of the launcher
+    const ExitCode code = is_own_code ? static_cast<ExitCode>(status) : ExitCode::failed;
     if (file_version(results) == before)
         return {graver(code, ExitCode::failed), failed_by("it left no results of its own")};
-    return {code, verdict_of(results)};
+    LaunchEnd end{code, verdict_of(results)};
+    if (!is_own_code || (code == ExitCode::failed && end.verdict.validity == measure::Validity::valid))
+        end.verdict = failed_by(fmt::format("it left results, but ended with exit code {}", status));
+    return end;
 }
 
 void print_end(const StudyLaunches& options, int64_t started, const measure::Verdict& verdict) {
