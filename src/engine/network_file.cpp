@@ -52,7 +52,8 @@ network::NetworkCard card_in(const std::filesystem::path& file) {
 
 std::optional<network::NetworkKind> known_network(const std::filesystem::path& file) {
     const auto format = network_format(file);
-    if (format == NetworkFormat::weights) return network_in_file(file);
+    const bool is_pickle = format == NetworkFormat::torchscript && !is_torchscript(file);  // by torch.save
+    if (format == NetworkFormat::weights || is_pickle) return network_in_file(file);
     if (format == NetworkFormat::torch_package || format == NetworkFormat::python) return std::nullopt;
     if (format == NetworkFormat::onnx) (void)read_onnx_file(file);
     try {

@@ -19,13 +19,16 @@ namespace pb::engine {
 /// torch.export, for Python alone. Throws UsageError for a file that is no archive. Runs nothing.
 [[nodiscard]] bool is_compiled_package(const std::filesystem::path& file);
 
+/// Whether `file` is an archive of TorchScript. Runs nothing.
+[[nodiscard]] bool is_torchscript(const std::filesystem::path& file);
+
 /// The engine that alone runs `file`, where its name does not say so; nothing for most files. Throws as
 /// is_compiled_package.
 [[nodiscard]] std::optional<EngineKind> sole_engine_of(const std::filesystem::path& file);
 
 /// Which network of the list the ONNX model or the weights in `file` are for; nothing for another one. Throws
-/// UsageError for a file that should be an ONNX model and is none, and for weights alone of another network. Runs
-/// nothing.
+/// UsageError for a file that should be an ONNX model and is none, and for weights alone of another network, whole
+/// objects of Python among them. Runs nothing.
 [[nodiscard]] std::optional<network::NetworkKind> known_network(const std::filesystem::path& file);
 
 /// Channels and noise level that the model may take, by its inputs and outputs. Throws UsageError where it takes or

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import program
@@ -280,6 +281,13 @@ class CustomNetworkTest(program.ProgramTest):
                 study = self.write('study.yaml', STUDY + f'network: {file}\nengine: pytorch\nhalo: exact\n')
                 for command in (('networks', file), ('plan', study), ('run', study, '--out', self.folder / 'out')):
                     self.assert_refused(program.run(*command), 2, name, '--trust-model')
+        whole = self.folder / 'whole.pt'  # torch.save(model, ..)
+        with zipfile.ZipFile(whole, 'w') as archive:
+            archive.writestr('whole/data.pkl', b'\x80\x02cmodels\nNet\nq\x00.')
+            archive.writestr('whole/version', b'3\n')
+        for more in ((), ('--trust-model',)):
+            refused = program.run('networks', whole, *more)
+            self.assert_refused(refused, 2, 'whole.pt', 'a whole object of the class', 'model.state_dict()')
         raises = program.run('networks', self.networks / 'raises.py', '--trust-model')
         self.assert_refused(raises, 2, 'raises.py', 'no network today')
 

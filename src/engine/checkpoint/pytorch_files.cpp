@@ -198,4 +198,15 @@ bool is_compiled_package(const std::filesystem::path& file) {
     });
 }
 
+bool is_torchscript(const std::filesystem::path& file) {
+    const std::vector<std::byte> bytes = read_file(file);
+    try {
+        const ZipArchive archive(bytes, file.string());
+        return std::ranges::any_of(archive.entries(),
+                                   [](const auto& entry) { return entry.first.ends_with("/constants.pkl"); });
+    } catch (const UsageError&) {  // no archive
+        return false;
+    }
+}
+
 }  // namespace pb::engine
