@@ -15,11 +15,12 @@ namespace {
 pb::FloatImage load_picture(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     pb::FloatImage picture;
-    std::string magic, scale;
+    std::string magic;
+    double scale = 0;
     stream >> magic >> picture.extent.w >> picture.extent.h >> scale;
     stream.get();  // the line's end
-    if (!stream || (magic != "PF" && magic != "Pf") || scale != "-1.0")
-        throw std::runtime_error(file + ": is no PFM picture with scale -1.0");
+    if (!stream || (magic != "PF" && magic != "Pf") || scale != -1)
+        throw std::runtime_error(file + ": is no PFM picture with scale -1");
     picture.channels = magic == "PF" ? 3 : 1;
     picture.values.resize(static_cast<size_t>(picture.extent.pixels() * picture.channels));
     stream.read(reinterpret_cast<char*>(picture.values.data()),

@@ -65,7 +65,7 @@ std::string doubts_text(const report::ExpectedTime& expected) {
 std::string earlier_ranks_text(const report::ExpectedTime& expected, int ranks) {
     const auto [fewest, most] = expected.ranks;
     if (fewest == ranks && most == ranks) return "";
-    return fmt::format(" They ran on {}; what {} gain or lose is not in it.",
+    return fmt::format(" They ran on {}; what {} would gain or lose is not in it.",
                        fewest == most ? counted(fewest, "rank") : fmt::format("{} to {} ranks", fewest, most),
                        counted(ranks, "rank"));
 }

@@ -116,7 +116,7 @@ void work_fields(Settings& s, Visitor&& v) {
           "CPU threads inside a forward call; on a GPU, those that cut windows; auto: the rank's share of its cores"),
       s.threads);
     v(setting("patch", "px", {1, kMaxEdge},
-              "edge of the square a rank is responsible for; a multiple of the alignment"),
+              "edge of the square of pixels that is kept of a window; a multiple of the alignment"),
       s.patch);
     v(setting("halo", "px", {0, kMaxEdge},
               "context round a patch: none, a multiple of the alignment, exact, carried: bands of `patch` rows over "

@@ -253,6 +253,7 @@ std::string unknown_key(std::string_view key) {
     const std::string members = members_of(key);
     if (!members.empty()) return "'" + std::string(key) + "' is a group of settings, not a value: " + members;
     constexpr std::array<std::string_view, 4> kStudyWords{"groups", "zip", "exclude", "presets"};
+    if (key == "presets") return "'presets' cannot stand here; preset=NAME chooses one (docs/studies.md)";
     if (std::ranges::find(kStudyWords, key) != kStudyWords.end())
         return "'" + std::string(key) + "' cannot stand here; docs/studies.md says where it can";
     std::vector<std::string> known = all_keys();

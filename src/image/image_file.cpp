@@ -36,7 +36,7 @@ constexpr std::array<Magic, 9> kMagics{{{"\x89PNG\r\n\x1a\n", open_png},
 
 /// Returns the format of a file. Throws UsageError when it is none of these.
 const Magic& magic_of(const RandomAccessFile& file) {
-    constexpr size_t kHeadBytes = 132;  // DICOM has its mark at the end of them
+    constexpr size_t kHeadBytes = 212;  // MRC has its mark at the end of them
     std::array<std::byte, kHeadBytes> head{};
     (void)file.try_read_at(0, head);
     const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());

@@ -337,6 +337,8 @@ TEST_F(OpenImage, NamesFormatsThatItDoesNotReadAndTheWayOut) {
                                                {"\0\0\0 ftypcrx "s, "a raw file of a camera", "darktable"},
                                                {"SIMPLE  =  T"s, "FITS", ".npy"},
                                                {std::string(128, '\0') + "DICM", "DICOM", ".npy"},
+                                               {"\x70\0\0\0\x1a"s, "LIF", "Fiji"},
+                                               {std::string(208, '\1') + "MAP ", "MRC", ".npy"},
                                                {"\0\0\0\x0cJXL \r\n"s, "JPEG XL", "magick"},
                                                {"\0\0\0\x0cjP  "s, "JPEG 2000", "magick"},
                                                {"GIF89a"s, "GIF", "magick"},

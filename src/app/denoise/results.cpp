@@ -103,7 +103,8 @@ std::string checks_line(const ImageResults& all) {
     for (const ImageResult& each : all) sum += each.passes.checks;
     if (sum.passes_checked == sum.passes) return "";
     return fmt::format(
-        "verified: {} of {} images or pages by {} computed again, the others for pixels that are missing or not finite "
+        "verified: {} of {} images or pages by {} computed again; the others only searched for pixels that are missing "
+        "or not finite "
         "(--verify 1: all by windows)",
         sum.passes_checked, sum.passes, counted(sum.windows, "window"));
 }

@@ -27,12 +27,16 @@ struct UnreadFormat {
 
 constexpr const char* kConvert = "convert it to PNG or TIFF, as by ImageMagick: magick IN OUT.png";
 constexpr const char* kDevelop = "develop it to 16-bit TIFF, as by darktable or dcraw";
+constexpr const char* kByFiji = "export it as TIFF, as by Fiji or bfconvert";
 constexpr const char* kByPython = "save its array as .npy in Python";
 
-constexpr std::array<UnreadFormat, 19> kUnread{{{{"SIMPLE  ="}, "FITS", kByPython},
+constexpr std::array<UnreadFormat, 22> kUnread{{{{"SIMPLE  ="}, "FITS", kByPython},
                                                 {{"\x89HDF\r\n"}, "HDF5", kByPython},
                                                 {{"DICM", 128}, "DICOM", kByPython},
-                                                {{"ZISRAWFILE"}, "CZI", "export it as TIFF, as by Fiji or bfconvert"},
+                                                {{"ZISRAWFILE"}, "CZI", kByFiji},
+                                                {{"\xda\xce\xbe\x0a"}, "ND2", kByFiji},
+                                                {{{"\x70\0\0\0", 4}}, "LIF", kByFiji},
+                                                {{"MAP ", 208}, "MRC", kByPython},
                                                 {{"v/1\1"}, "OpenEXR", kConvert},
                                                 {{"GIF8"}, "GIF", kConvert},
                                                 {{"8BPS"}, "a file of Photoshop", kConvert},
