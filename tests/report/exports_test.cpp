@@ -2,6 +2,7 @@
 
 #include "base/statistics.hpp"
 #include "measure/three_rank_trace.hpp"
+#include "report/metrics.hpp"
 #include "results_of.hpp"
 #include "support/messages.hpp"
 
@@ -268,6 +269,9 @@ TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
     }
     EXPECT_NEAR(median["cpu_time"], pb::median(cpu_times), 1);
     EXPECT_NEAR(median["patches_per_s"], 20 / 2.25, 1e-9);
+    const measure::Summary summary = measure::summarise(three_rank_trace());
+    for (const auto& metric : metrics())
+        EXPECT_TRUE(metric.value(summary) || !median.contains(metric.key)) << metric.key;
 }
 
 TEST(Gbench, LeavesOutARepetitionOfWhichATimeIsNoNumber) {

@@ -229,6 +229,13 @@ TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
                 testing::HasSubstr("no/results.jsonl"));
 }
 
+TEST_F(Jsonl, NoLineGoesIntoAFileThatAnotherReplaced) {
+    JsonlWriter writer(file_, {}, {});
+    std::filesystem::rename(file_, folder_ / "aside.jsonl");
+    std::ofstream{file_};
+    EXPECT_THAT(error_of<Error>([&] { writer.write_end({}); }), testing::HasSubstr(file_.string()));
+}
+
 // A file-size limit simulates a full disk: write() takes a part of the line, then fails.
 TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
     JsonlWriter writer(file_, {}, {});

@@ -156,6 +156,7 @@ TEST(ResultsComparison, LaunchesThatWereNotMadeInTurnsAreSaidToBeThat) {
     EXPECT_FALSE(told(before, {launch(16, "07"), launch(16.01, "09")}));
     EXPECT_FALSE(told(before, {launch(8.02, "11"), launch(8.01, "12")})) << "no difference";
     EXPECT_FALSE(told({launch(8, "08")}, {launch(16, "09")})) << "one a side";
+    EXPECT_FALSE(told({launch(8, "08")}, {launch(16, "09"), launch(16.01, "10")})) << "one of OLD";
 }
 
 TEST(ResultsComparison, MoreLaunchesAreAskedForWhereEachSideHasOne) {
@@ -164,6 +165,7 @@ TEST(ResultsComparison, MoreLaunchesAreAskedForWhereEachSideHasOne) {
         return comparison_markdown(compared).find("measure several") != std::string::npos;
     };
     EXPECT_TRUE(asks_for(compare_results({one}, {one})));
+    EXPECT_FALSE(asks_for(compare_results({one}, {one, one, one})));
     EXPECT_FALSE(asks_for(compare_results({one, one, one}, {one, one, one})));
 }
 

@@ -171,6 +171,9 @@ TEST(Resumption, FilesOfOneNameInTwoFoldersAreNotTheSame) {
     plan.points[1].settings.image.path = "day-2/photo.png";
     const auto second = make_resumption(former({recorded(plan.points[1], record::PointStatus::ok)}), plan);
     EXPECT_THAT(second.finished, ElementsAre(false, true));
+    RecordedPoint alone = recorded(plan.points[1], record::PointStatus::ok);
+    alone.summary.index = 0;  // before the study grew
+    EXPECT_THAT(make_resumption(former({alone}), plan).finished, ElementsAre(false, true));
 }
 
 TEST(Resumption, ARepeatedPointIsKnownWhereItsFilesWereMoved) {
@@ -340,6 +343,8 @@ TEST(TimeLeft, AnOpenBatchCountsAsAPoint) {
     TimeLeft left({open, open, open});
     left.finish_next(7);
     EXPECT_NEAR(*left.seconds(), 14, 1e-9);
+    left.finish_next(9);
+    EXPECT_NEAR(*left.seconds(), 8, 1e-9) << "the mean";
 }
 
 TEST(TimeLeft, ClockText) {

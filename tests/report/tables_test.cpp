@@ -179,6 +179,7 @@ TEST(PointsTable, SharesRemarksAndLeavesEmptyColumnsOut) {
     const std::string text = points_table({measure::summarise(trace), measure::summarise(trace)});
     EXPECT_EQ(occurrences(text, "not verified"), 1u) << text;
     EXPECT_THAT(text, AllOf(HasSubstr("all points: "), Not(HasSubstr("PSNR dB")), HasSubstr("INVALID")));
+    EXPECT_THAT(points_table({measure::summarise(trace)}), Not(HasSubstr("all points"))) << "there is one";
 }
 
 /// Points of which all but the label and the rates are equal.
@@ -310,6 +311,9 @@ TEST(LayersTable, EndsWithWhatIsBetweenTheLayers) {
                 HasSubstr("Layers of dncnn-p256: a forward call of 4 windows takes 1000 ms on rank 2 (mean of 3"));
     EXPECT_THAT(text, ContainsRegex("layer1 +convolution +450.0 +45.0 +1.000 +0.5000 +2.000 +2.222 +0.004444 +25\n"));
     EXPECT_THAT(text, ContainsRegex("\nother +100.0 +10.0\n$"));
+    measure::PointProfile slow = profile_of_layers(2);
+    slow.forward_s = 2;
+    EXPECT_THAT(layers_table(slow), HasSubstr("takes 2000 ms on rank 2"));
 }
 
 TEST(LayersTable, AddsUpTheSmallestOnes) {
@@ -538,6 +542,19 @@ TEST(ExchangeText, NamesTheRowsOfTheFirstRanksAndOfTheLast) {
     const std::string text = exchange_text(plan, std::nullopt, std::nullopt);
     EXPECT_THAT(text, ContainsRegex("rows of the ranks: 0-127, 128-255, 256-383, 384-511, .., 896-999\n"));
     EXPECT_EQ(occurrences(text, ".."), 1u) << text;
+}
+
+TEST(ExchangeText, OneRankAloneSendsNothing) {
+    const auto text_of = [](int64_t num_ranks) {
+        plan::Plan plan;
+        plan::Point& point = plan.points.emplace_back(traced_point());
+        point.settings.engine = EngineKind::native;
+        point.num_ranks = num_ranks;
+        plan::settle_exchanged(point);
+        return exchange_text(plan, std::nullopt, std::nullopt);
+    };
+    EXPECT_THAT(text_of(1), AllOf(HasSubstr("nothing travels"), Not(HasSubstr("exchanges a pass"))));
+    EXPECT_THAT(text_of(2), AllOf(HasSubstr(" exchanges a pass"), Not(HasSubstr("nothing travels"))));
 }
 
 TEST(PlanTable, SaysHowItPredicts) {
