@@ -85,7 +85,7 @@ class ImageGroupTest : public test::OnRanks {
         settings.engine = engine_;
         settings.dtype = dtype_;
         settings.patch = 64;
-        settings.halo = {config::HaloSetting::Kind::pixels, 8};
+        settings.halo = halo_;
         settings.batch.count = 4;
         settings.threads.count = 1;
         settings.sigma = scenes_[i].sigma;
@@ -164,6 +164,7 @@ class ImageGroupTest : public test::OnRanks {
     network::NetworkKind network_ = network::kind_of<network::DncnnShape>();
     std::string dncnn_weights_ = "seed:1";
     EngineKind engine_ = EngineKind::torch;
+    config::HaloSetting halo_{config::HaloSetting::Kind::pixels, 8};
     Precision dtype_ = Precision::fp32;
     size_t unwritable_ = std::numeric_limits<size_t>::max();  // the image whose output cannot be written
 };
@@ -241,6 +242,26 @@ TEST_F(ImageGroupTest, CallsTheNetworkOnceForABatch) {
         EXPECT_LE(result.stage_share, 1.5);
         EXPECT_LE(result.cpu_share, 3);
     }
+}
+
+/// A row of two windows, and one of three.
+TEST_F(ImageGroupTest, GivesEachImageTheTimeOfItsWindows) {
+    write({{{64, 112}}, {{64, 160}}});
+    const std::vector<Result> results = run_in_groups();
+    EXPECT_EQ(results[1].images_in_pass, 2);
+    if (!world_.is_root()) return;
+    EXPECT_NEAR(results[0].seconds / results[1].seconds, 2.0 / 3, 1e-9);
+}
+
+TEST_F(ImageGroupTest, RunsImagesInBandsOneByOne) {
+    write(std::vector<Scene>(2, Scene{{64, 40}}));
+    halo_ = {config::HaloSetting::Kind::carried, 0};
+    run_alone();
+    for (const Result& result : run_in_groups()) {
+        EXPECT_EQ(result.status, record::PointStatus::ok);
+        EXPECT_EQ(result.images_in_pass, 1);
+    }
+    expect_same_bytes();
 }
 
 TEST_F(ImageGroupTest, RunsEachImageAloneWhenTheirPassFails) {

@@ -124,6 +124,14 @@ TEST_F(RawFile, HasNoAlphaForACrop) {
     EXPECT_FALSE(ImageSource(settings).stored_info().has_alpha) << "that of the file is larger";
 }
 
+TEST_F(RawFile, HasNoAlphaForSomeOfItsBands) {
+    config::ImageSettings settings = write("3x4x4:u8", std::string(48, 'x'));
+    settings.bands = "1-3";
+    const ImageSource source(settings);
+    EXPECT_EQ(source.channels(), 3);
+    EXPECT_FALSE(source.stored_info().has_alpha) << "it would be written, too";
+}
+
 TEST_F(RawFile, HasNoPagesBesideTheFirst) {
     const config::ImageSettings settings = write("3x4x1:u8", std::string(12, 'x'));
     EXPECT_EQ(open_pages(settings, std::vector<int64_t>{0}).image->num_pages(), 1);

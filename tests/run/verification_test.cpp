@@ -1,6 +1,7 @@
 // Verification judges: pixels that are wrong by little, in one window, one channel or one sample, on one rank, fail
 // with the rank and the place, whatever the output; right ones pass.
 #include "base/fault.hpp"
+#include "run/verify/output_scan.hpp"
 #include "support/environment_variable.hpp"
 #include "support/load_image.hpp"
 #include "support/on_ranks.hpp"
@@ -15,9 +16,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 namespace pb::run {
 namespace {
@@ -264,6 +267,28 @@ TEST_F(VerificationTest, TheIdentityAndAConstantAreNoOutputs) {
         if (settings.output == config::OutputKind::file && settings.image.path.empty()) continue;  // rounded to bytes
         expect_failed(run(settings, "output:identity:1+", true), {"the output equals the input"});
     }
+}
+
+/// An image of rows that are constant, each on a rank of its own.
+TEST_F(VerificationTest, AnInputIsConstantWhereAllRanksReadOneValue) {
+    image::Image in({1, 3}, 1, DType::f32), out(in.extent(), 1, DType::f32);
+    std::fill_n(in.as<float>(), 3, static_cast<float>(world_.rank()));
+    std::fill_n(out.as<float>(), 3, 0.5F);
+    TrivialOutput found;
+    found.add(in, out);
+    found.agree(world_);
+    EXPECT_EQ(found.is_constant(), world_.size() > 1);
+}
+
+TEST_F(VerificationTest, TheMeanShiftIsThatOfSamplesThatAreFiniteInBoth) {
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+    image::Image in({1, 3}, 1, DType::f32), out(in.extent(), 1, DType::f32);
+    std::ranges::copy(std::array{0.25F, kNan, 0.25F}, in.as<float>());
+    std::ranges::copy(std::array{0.5F, 0.5F, kNan}, out.as<float>());
+    TrivialOutput found;
+    found.add(in, out);
+    found.agree(world_);
+    EXPECT_EQ(found.mean_shift(), 0.25);
 }
 
 TEST_F(VerificationTest, AConstantImageMayStayConstant) {
