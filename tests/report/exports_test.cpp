@@ -155,10 +155,12 @@ TEST(Chrome, HasAProcessForEachRankAndALineForEachStage) {
     const Parsed trace = exported("chrome", {results_of({three_rank_trace()})});
     std::map<int, std::string> processes;
     std::map<int, std::string> threads;
+    std::map<int, int> places;
     int spans = 0;
     for (const auto& event : trace["traceEvents"]) {
         if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
         if (event["name"] == "thread_name") threads[event["tid"]] = event["args"]["name"];
+        if (event["name"] == "process_sort_index") places[event["pid"]] = event["args"]["sort_index"];
         if (event["ph"] == "X" && threads[event["tid"]] != "point") {
             EXPECT_EQ(event["name"], threads[event["tid"]]);
             ++spans;
@@ -166,6 +168,7 @@ TEST(Chrome, HasAProcessForEachRankAndALineForEachStage) {
     }
     EXPECT_THAT(processes, testing::SizeIs(kTraceRanks));
     EXPECT_THAT(processes[2], StartsWith("rank 2@"));
+    EXPECT_EQ(places, (std::map<int, int>{{0, 0}, {1, 1}, {2, 2}}));
     EXPECT_EQ(spans, 2 * kTraceRanks);
 }
 
@@ -260,6 +263,7 @@ TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
     const Parsed& median = benchmarks.back();
     EXPECT_EQ(median["name"], std::string(kLabel) + "_median");
     EXPECT_EQ(median["aggregate_name"], "median");
+    EXPECT_EQ(median["aggregate_unit"], "time");
     EXPECT_NEAR(median["real_time"], 2.25e6, 1);
     EXPECT_EQ(median["iterations"], kTraceRepetitions);
     std::vector<double> cpu_times;

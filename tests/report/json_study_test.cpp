@@ -61,6 +61,8 @@ TEST(JsonStudy, TimesOverTheBatchKeepTheirThreeCurvesApart) {
 
 TEST(JsonStudy, MemoryOverTheBatch) {
     measure::StudySummary study;
+    study.batch_panels = {{{}, {}, 714}};
+    EXPECT_EQ(json_of(study)["batch_panels"][0]["limit_mib"], 714.0);
     const measure::MemoryFit fit{
         .base_mib = 100, .per_window_mib = 30, .largest_deviation = 0.5, .largest_deviation_batch = 2};
     study.batch_memory = {{"a label", {{{4, 220}, 7}}, fit, 715, 20}};

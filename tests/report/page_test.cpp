@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace pb::report {
 namespace {
@@ -71,6 +72,11 @@ TEST_F(Html, LinesArriveAsTheyAreAndWithThemTheTableOfMetrics) {
     EXPECT_EQ(lines[1]["key"], "0123456789abcdef");
     EXPECT_EQ(lines[1]["samples"]["wall_s"].size(), kTraceRepetitions);
     EXPECT_EQ(data()["metrics"].size(), metrics().size());
+    const json explained = data()["settings"];
+    std::set<std::string> settings;
+    for (const auto& setting : explained) settings.insert(setting["key"]);
+    EXPECT_TRUE(settings.contains("network"));
+    EXPECT_FALSE(settings.contains("name")) << "a setting of the study";
     EXPECT_EQ(data()["files"][0]["name"], folder_.path().filename().string());
 }
 

@@ -147,6 +147,7 @@ TEST_F(Results, EveryFigureOfTheSummarySurvives) {
     const auto results = load_results(file_);
     const measure::Summary& read = results.points[0].summary;
     for (const auto& metric : metrics()) EXPECT_EQ(metric.value(read), metric.value(written)) << metric.key;
+    EXPECT_EQ(read.key, written.key);
     const auto topology = plan::make_local_topology(kTraceRanks);
     EXPECT_EQ(points_table({read}), points_table({written}));
     EXPECT_EQ(ranks_table(read, topology), ranks_table(written, topology));

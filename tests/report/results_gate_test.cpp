@@ -45,7 +45,9 @@ TEST(ResultsGate, BelievesOneLaunchASideNeitherWay) {
         auto compared = compare_results({launch(before)}, {launch(after)});
         const measure::Change said = compared.points.at(0).comparison.value().change;
         EXPECT_EQ(said, after > before ? measure::Change::slower : measure::Change::faster);
+        const std::string reason = compared.points.at(0).comparison.value().reason;
         judge_by_launches(compared);
+        EXPECT_NE(compared.points.at(0).comparison.value().reason, reason) << "it is another one now";
         return compared.points.at(0).comparison.value().change;
     };
     EXPECT_EQ(change(8, 16), measure::Change::unsure);
@@ -80,10 +82,20 @@ TEST(ResultsGate, BelievesSeveralLaunchesASide) {
 TEST(ResultsGate, DecidesNothingWhereTheIntervalReachesTheLimit) {
     const std::vector<ResultsFile> spread = {launch(7.8), launch(8), launch(8.4)};
     EXPECT_THAT(undecided(compare_results(kOld, spread), 0.03), ElementsAre(HasSubstr("of the change reaches +7.")));
+    const std::string launches =
+        fmt::format(" {:.1f} %; ", 100 * compare_results(kOld, spread).points.at(0).comparison->launch_spread.value());
+    EXPECT_THAT(undecided(compare_results(kOld, spread), 0.03), ElementsAre(HasSubstr(launches)));
     EXPECT_THAT(undecided(compare_results(kOld, spread), 0.1), IsEmpty());
     EXPECT_FALSE(would_launches_decide(compare_results(kOld, spread), 0.03)) << "three a side did not";
     EXPECT_TRUE(would_launches_decide(compare_results(kOld, {launch(7.8), launch(8.4)}), 0.03));
     EXPECT_FALSE(would_launches_decide(compare_results(kOld, {launch(8), launch(8.01)}), 0.03)) << "it is decided";
+}
+
+TEST(ResultsGate, PassesWhatIsSlowerByLessThanTheLimit) {
+    const auto compared = compare_results(kOld, {launch(8.1), launch(8.11), launch(8.09)});
+    EXPECT_EQ(compared.points.at(0).comparison.value().change, measure::Change::slower);
+    EXPECT_THAT(regressions(compared, 0.01), SizeIs(1));
+    EXPECT_THAT(regressions(compared, 0.03), IsEmpty());
 }
 
 TEST(ResultsGate, ShowsTheIntervalOfTheChangeFromItsLowerEnd) {

@@ -345,6 +345,9 @@ TEST(TimeLeft, AnOpenBatchCountsAsAPoint) {
     EXPECT_NEAR(*left.seconds(), 14, 1e-9);
     left.finish_next(9);
     EXPECT_NEAR(*left.seconds(), 8, 1e-9) << "the mean";
+    TimeLeft settled({open, planned(1, 1)});
+    settled.finish_next(7);
+    EXPECT_NEAR(*settled.seconds(), 7, 1e-9) << "no FLOP were counted";
 }
 
 TEST(TimeLeft, ClockText) {

@@ -53,6 +53,8 @@ TEST(Numbers, HaveFourDigits) {
     EXPECT_EQ(readable(0.0012345), "0.001234");
     EXPECT_EQ(readable(2.5e-7), "2.5e-07");
     EXPECT_EQ(readable(2.51e6), "2.5e+06");
+    EXPECT_EQ(readable(1e6), "1e+06");
+    EXPECT_EQ(readable(1e-3), "0.001000");
     EXPECT_EQ(readable(std::numeric_limits<double>::infinity()), "inf");
 }
 
