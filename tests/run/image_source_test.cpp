@@ -53,6 +53,14 @@ TEST_F(CroppedFile, IsItsCentreInBothDirections) {
         }
 }
 
+TEST_F(CroppedFile, IsCleanAsTheFileThatIsNamedForThat) {
+    config::ImageSettings image = settings();
+    image.clean = image.path + ".clean";
+    write_whole(image.clean, std::string(9 * 15, '3'));
+    ImageSource source(image);
+    EXPECT_FLOAT_EQ(source.read_clean({1, 2, {1, 1}}).as<float>()[0], '3' / 255.0F);
+}
+
 TEST_F(CroppedFile, HasTheStepOfItsSamples) {
     config::ImageSettings image = settings();
     EXPECT_EQ(ImageSource(image).sample_step(), 1.0 / 255);
