@@ -1,6 +1,7 @@
 // Images of one window each share batches. What each gives is what it gives alone: the same bytes, its own errors, its
 // own verification.
 #include "base/fault.hpp"
+#include "base/stopwatch.hpp"
 #include "image/image_file.hpp"
 #include "run/weights_source.hpp"
 #include "support/damage.hpp"
@@ -247,10 +248,12 @@ TEST_F(ImageGroupTest, CallsTheNetworkOnceForABatch) {
 /// A row of two windows, and one of three.
 TEST_F(ImageGroupTest, GivesEachImageTheTimeOfItsWindows) {
     write({{{64, 112}}, {{64, 160}}});
+    const Stopwatch watch;
     const std::vector<Result> results = run_in_groups();
     EXPECT_EQ(results[1].images_in_pass, 2);
     if (!world_.is_root()) return;
     EXPECT_NEAR(results[0].seconds / results[1].seconds, 2.0 / 3, 1e-9);
+    EXPECT_LT(results[0].seconds + results[1].seconds, watch.seconds());
 }
 
 TEST_F(ImageGroupTest, RunsImagesInBandsOneByOne) {
