@@ -79,6 +79,16 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual([point for point in points if point in first], first)
         self.assertEqual({point['verification']['outcome'] for point in points}, {'passed'})
 
+    def test_launches_of_a_study_are_starts_of_all_ranks(self):
+        (self.folder / 'timed.yaml').write_text('name: timed\nengine: timed\ntimed.per_window_s: 0.001\ndevice: cpu\n'
+                                                'patch: 32\nhalo: 8\nimage: {height: 64, width: 64}\n')
+        state, log = self.run_job('--time=10', seconds=200, words=('timed.yaml', '--out', 'timed', '--launches', '2'))
+        self.assertEqual(state, ('COMPLETED', '0:0'), log + self.slurm.logs())
+        self.assertIn('launches: 2 of 2', log)
+        for launch in (1, 2):
+            first = program.lines(self.folder / f'timed/launch-{launch}')[0]
+            self.assertEqual(len(first['environment']['ranks']), os.cpu_count())
+
     def test_a_folder_is_denoised_and_what_is_there_is_kept(self):
         (self.folder / 'noisy').mkdir()
         for index in range(3):
