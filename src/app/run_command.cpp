@@ -4,6 +4,8 @@
 #include "app/study/launches.hpp"
 #include "app/study/run_study.hpp"
 #include "app/terminal.hpp"
+#include "comm/communicator.hpp"
+#include "comm/launcher.hpp"
 #include "measure/comparison.hpp"
 #include "report/metrics.hpp"
 #include "report/tables/tables.hpp"
@@ -42,11 +44,12 @@ ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
     return run_study(study, raw);
 }
 
+/// Plans for the ranks of the launcher, without MPI: the first of them does it.
 ExitCode dry_run(const RunArguments& arguments) {
-    const config::Config config = load_study(arguments.study);
-    print_text(stdout, "{}",
-               report::plan_table(plan_locally(config, {}, arguments.study.trusts_model), std::nullopt,
-                                  {terminal_width(stdout)}));
+    if (!comm::is_first_process()) return ExitCode::ok;
+    const PlannedRanks ranks{.count = comm::MpiSession::launcher_size().value_or(1)};
+    const plan::Plan plan = plan_locally(load_study(arguments.study), ranks, arguments.study.trusts_model);
+    print_text(stdout, "{}", report::plan_table(plan, std::nullopt, {terminal_width(stdout)}));
     return ExitCode::ok;
 }
 

@@ -135,6 +135,9 @@ class Study(program.ProgramTest):
             result = run(*arguments, code=0)
             self.assertIn('dncnn', result.stdout)
         self.assertFalse((self.folder / 'none').exists())
+        launched = run('run', study, '--dry-run', ranks=2, code=0).stdout
+        self.assertEqual(launched.count('Plan of'), 1)
+        self.assertIn(launched, run('plan', study, '--ranks', 2, code=0).stdout)
 
     def test_a_plan_says_that_weights_are_missing(self):
         study = self.write('one.yaml', 'patch: 16\nimage: {height: 32, width: 32}\n')
