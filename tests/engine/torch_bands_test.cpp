@@ -156,6 +156,14 @@ TEST(TorchBands, TakeTheMemoryThatIsPlannedWhateverTheHeight) {
     }
 }
 
+TEST(TorchBands, TakeThePlannedMemoryWhereASumOverwritesKeptRows) {
+    const Weights weights = test::weights_of(test::sum_over_kept_rows(), test::kRowSeed);
+    const network::BandSchedule schedule(
+        weights.graph(), {.rows = {0, 128}, .band = 64, .image = {256, 40}, .unit = network::ComputedUnit::pixel});
+    const auto planned = static_cast<double>(network::peak_of_bands(schedule, network::kOnednnPath));
+    EXPECT_NEAR(static_cast<double>(peak_of_pass(weights, schedule)) / planned, 1, 0.02);
+}
+
 TEST(TorchBands, OfAnotherNetworkAreRefused) {
     const network::BandSchedule schedule(
         network::graph_of(row_networks()[1]),

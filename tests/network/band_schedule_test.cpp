@@ -3,6 +3,7 @@
 #include "network/parts/band_memory.hpp"
 #include "network/parts/band_pieces.hpp"
 #include "network/receptive_field.hpp"
+#include "support/computed_graphs.hpp"
 #include "support/graph_text.hpp"
 #include "support/relatives.hpp"
 
@@ -175,6 +176,13 @@ TEST(BandMemory, OfPiecesGivesUpAMapOnceItIsCopied) {
     const int64_t row_bytes = 8 * 4;  // of a channel
     EXPECT_EQ(peak_of_bands({net.graph(), top}, kOnednnPath), (66 * 4 + 65 * 32 + 66 * 32) * row_bytes)
         << "x, the wide map and its copy";
+}
+
+// What later bands need of both is copied before the layer copies what it reads.
+TEST(BandMemory, OfPiecesCopiesTheKeptRowsOfASumBeforeALayer) {
+    const BandShape top{.rows = {0, 128}, .band = 64, .image = {256, 8}, .unit = ComputedUnit::pixel};
+    const int64_t x = 74 + 10, wide = 65 + 66 + 2, others = 8 * 2 + 2;  // rows: of maps, of a copy, and kept
+    EXPECT_EQ(peak_of_bands({test::sum_over_kept_rows(), top}, kOnednnPath), (x * 32 + wide * 64 + others) * 8 * 4);
 }
 
 // Beyond the copies of kernels, which are the same for any width.

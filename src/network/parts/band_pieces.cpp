@@ -110,11 +110,11 @@ class BandCounter {
         int64_t scratch = piece.copies ? copied_bytes(graph_, piece, 1, path_) : 0;
         for (size_t i = 0; i < piece.maps.size(); ++i) scratch += joined_bytes(piece.maps[i], piece.read[i].rows);
         take(scratch);
-        const size_t first = piece.maps.front();
-        if (piece.gives_up_early(first) && is_last_reader(step, first) && !is_ring_[first]) retire(band, first);
         auto overwritten = map_overwritten(graph_, memory_, step);
         if (overwritten && is_ring_[*overwritten]) overwritten.reset();
         if (overwritten) keep(band, *overwritten);
+        const size_t first = piece.maps.front();
+        if (piece.gives_up_early(first) && is_last_reader(step, first) && !is_ring_[first]) retire(band, first);
         const bool is_written_out = step.last == graph_.output() && is_sum(graph_[step.last].kind);
         const int64_t result = overwritten || is_written_out ? 0 : bytes_of(step.last, piece.made.rows);
         piece.overwritten = overwritten;
