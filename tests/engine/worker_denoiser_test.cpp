@@ -222,6 +222,11 @@ TEST_F(Worker, SaysHowToInstallAnAbsentEngine) {
                                                                     HasSubstr("launch/engines.sh --only openvino")));
 }
 
+TEST(UsersPython, IsTheUsualOneWhereTheVariableIsEmpty) {
+    const test::EnvironmentVariable python("PATCHBENCH_PYTHON", "");
+    EXPECT_EQ(worker_engine::worker_command(EngineKind::python, "engine.py").front(), "python3");
+}
+
 TEST_F(Worker, SaysWhichFileIsNotThere) {
     EngineOptions options = faulty("");
     options.worker.file = "/nowhere/engine.py";

@@ -27,7 +27,7 @@ fs::path project_folder() {
 /// Python of an engine of the user: as in the shell that started the program.
 std::string users_python() {
     const char* const named = std::getenv("PATCHBENCH_PYTHON");
-    return named != nullptr ? named : "python3";
+    return named != nullptr && *named != '\0' ? named : "python3";
 }
 
 constexpr double kStartPatienceS = 30;
