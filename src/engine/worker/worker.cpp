@@ -28,8 +28,10 @@ namespace {
 
 constexpr const char* kWhat = "memory shared with an engine's process";
 
+/// `bytes`: that were asked for; 0 where none were yet.
 [[noreturn]] void fail(size_t bytes, int error) {
-    const std::string message = fmt::format("{}: {} MiB: {}", kWhat, (bytes >> 20) + 1, std::strerror(error));
+    const std::string size = bytes > 0 ? fmt::format("{} MiB: ", (bytes >> 20) + 1) : "";
+    const std::string message = fmt::format("{}: {}{}", kWhat, size, std::strerror(error));
     if (error == ENOMEM || error == ENOSPC) throw OutOfMemory(message + "; use a smaller batch or smaller windows");
     throw Error(message);
 }
