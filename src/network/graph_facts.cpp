@@ -42,12 +42,14 @@ int64_t TensorShapes::fan_in() const { return transposed ? in_channels : in_chan
 
 TensorShapes tensor_shapes(const Graph& graph, size_t index) {
     const Operation& operation = graph[index];
-    return {.out_channels = operation.channels,
-            .in_channels = operand_shape(graph, index).channels,
-            .kernel = operation.filter->kernel,
-            .transposed = operation.kind == OperationKind::transposed_convolution,
-            .has_bias = operation.filter->has_bias,
-            .norm = operation.filter->norm};
+    const Filter& filter = *operation.filter;
+    return {{.out_channels = operation.channels,
+             .in_channels = operand_shape(graph, index).channels,
+             .kernel = filter.kernel,
+             .stride = filter.stride,
+             .transposed = operation.kind == OperationKind::transposed_convolution},
+            filter.has_bias,
+            filter.norm};
 }
 
 std::map<std::string, TensorShapes> checkpoint_shapes(const Graph& graph) {

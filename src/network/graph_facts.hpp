@@ -35,11 +35,7 @@ namespace pb::network {
 [[nodiscard]] double widest_map_of(const Graph& graph);
 
 /// Tensors of one convolution in a checkpoint.
-struct TensorShapes {
-    int64_t out_channels = 0;
-    int64_t in_channels = 0;
-    int64_t kernel = 0;
-    bool transposed = false;  // the weight is [in, out, kernel, kernel], else [out, in, kernel, kernel]
+struct TensorShapes : ConvolutionShape {
     bool has_bias = false;
     std::string norm{};  // name of the batch norm after it; empty when there is none
 

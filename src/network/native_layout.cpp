@@ -142,13 +142,7 @@ int64_t NativeConvolution::scratch() const {
 }
 
 NativeConvolution native_convolution(const Graph& graph, size_t index, WinogradForm form) {
-    const TensorShapes shapes = tensor_shapes(graph, index);
-    return {.in_channels = shapes.in_channels,
-            .out_channels = shapes.out_channels,
-            .kernel = shapes.kernel,
-            .stride = graph[index].filter->stride,
-            .transposed = shapes.transposed,
-            .winograd = form};
+    return {tensor_shapes(graph, index), form};
 }
 
 bool uses_winograd(const Graph& graph, size_t index) {

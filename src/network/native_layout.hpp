@@ -58,12 +58,7 @@ constexpr WinogradForm winograd_form(int64_t tile, Precision precision) {
 }
 
 /// One convolution as the engine sees it.
-struct NativeConvolution {
-    int64_t in_channels = 0;
-    int64_t out_channels = 0;
-    int64_t kernel = 0;
-    int64_t stride = 1;
-    bool transposed = false;
+struct NativeConvolution : ConvolutionShape {
     WinogradForm winograd;  // of Winograd's method, whether that is the method or not
 
     [[nodiscard]] NativeMethod method() const;

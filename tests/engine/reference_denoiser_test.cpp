@@ -24,10 +24,9 @@ double at_or_zero(const Map& x, int64_t c, int64_t y, int64_t column) {
 }
 
 Convolution convolution(int64_t in, int64_t out, int64_t kernel, int64_t stride, bool transposed) {
-    Convolution c{.out_channels = out, .in_channels = in, .kernel = kernel, .stride = stride, .transposed = transposed};
-    c.weight = test::random_values(static_cast<size_t>(in * out * kernel * kernel), 1);
-    c.bias = test::random_values(static_cast<size_t>(out), 2);
-    return c;
+    return {{out, in, kernel, stride, transposed},
+            test::random_values(static_cast<size_t>(in * out * kernel * kernel), 1),
+            test::random_values(static_cast<size_t>(out), 2)};
 }
 
 /// One output value by the definition of a convolution.

@@ -13,12 +13,7 @@ namespace {
 constexpr int64_t kRows = network::kDirectPixels;
 
 network::NativeConvolution layer_of(int64_t channels) {
-    return {.in_channels = channels,
-            .out_channels = channels,
-            .kernel = 3,
-            .stride = 1,
-            .transposed = false,
-            .winograd = {}};
+    return {{.out_channels = channels, .in_channels = channels, .kernel = 3}, {}};
 }
 
 /// Products of one tile with one panel that the busiest thread computes, by those of a thread if all had the same.

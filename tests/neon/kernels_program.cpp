@@ -52,12 +52,12 @@ class Trial {
   public:
     explicit Trial(const Case& c)
         : case_(c),
-          layer_{.in_channels = c.in,
-                 .out_channels = c.out,
-                 .kernel = c.kernel,
-                 .stride = c.stride,
-                 .transposed = c.transposed,
-                 .winograd = {.tile = c.tile}},
+          layer_{{.out_channels = c.out,
+                  .in_channels = c.in,
+                  .kernel = c.kernel,
+                  .stride = c.stride,
+                  .transposed = c.transposed},
+                 {.tile = c.tile}},
           h_(c.transposed ? 2 * c.h : c.h / c.stride),
           w_(c.transposed ? 2 * c.w : c.w / c.stride),
           in_(c.h * c.w * c.in),
@@ -65,13 +65,7 @@ class Trial {
           out_(h_ * w_ * c.out) {
         in_.fill(1);
         summand_.fill(2);
-        weights_ = {.out_channels = c.out,
-                    .in_channels = c.in,
-                    .kernel = c.kernel,
-                    .stride = c.stride,
-                    .transposed = c.transposed,
-                    .weight = values(c.out * c.in * c.kernel * c.kernel, 3),
-                    .bias = values(c.out, 4)};
+        weights_ = {layer_, values(c.out * c.in * c.kernel * c.kernel, 3), values(c.out, 4)};
     }
 
     /// The largest error by the largest value.

@@ -167,7 +167,7 @@ TEST(Arena, PutsABlockIntoTheSmallestGapThatHoldsIt) {
 }
 
 TEST(NativeLayer, OfStrideTwoHasScratchForAllColumnsThatItReads) {
-    NativeConvolution layer{.in_channels = 4, .out_channels = 32, .kernel = 3, .stride = 1};
+    NativeConvolution layer{{.out_channels = 32, .in_channels = 4, .kernel = 3}, {}};
     const int64_t of_stride_1 = layer.scratch();
     layer.stride = 2;
     EXPECT_EQ(layer.scratch() - of_stride_1, 3 * (kDirectPixels - 1) * 4);
@@ -175,8 +175,7 @@ TEST(NativeLayer, OfStrideTwoHasScratchForAllColumnsThatItReads) {
 
 TEST(NativeLayer, IsNarrowOnlyWhereItsInputFillsVectors) {
     for (const auto& [channels, method] : {std::pair{32, NativeMethod::narrow}, {20, NativeMethod::direct}})
-        EXPECT_EQ((NativeConvolution{.in_channels = channels, .out_channels = 3, .kernel = 1, .stride = 1}).method(),
-                  method);
+        EXPECT_EQ((NativeConvolution{{.out_channels = 3, .in_channels = channels, .kernel = 1}, {}}).method(), method);
 }
 
 TEST(NativeLayer, SharesOfWeightsHoldAllOfThem) {

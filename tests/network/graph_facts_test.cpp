@@ -47,20 +47,20 @@ TEST(NetworkFactsOf, GrayAndColourCostWhatTheirChannelsDo) {
 }
 
 TEST(NetworkGraphs, SayWhatACheckpointMustHave) {
-    const auto conv = [](int64_t out, int64_t in, int64_t kernel = 3) { return TensorShapes{out, in, kernel}; };
+    const auto conv = [](int64_t out, int64_t in) { return TensorShapes{{out, in, 3}, false}; };
     EXPECT_EQ(checkpoint_shapes(DrunetShape{.channels = 3, .widths = {16, 32}, .blocks = 1}.graph()),
               (std::map<std::string, TensorShapes>{{"m_head", conv(16, 4)},
                                                    {"m_down1.0.res.0", conv(16, 16)},
                                                    {"m_down1.0.res.2", conv(16, 16)},
-                                                   {"m_down1.1", conv(32, 16, 2)},
+                                                   {"m_down1.1", {{32, 16, 2, 2}, false}},
                                                    {"m_body.0.res.0", conv(32, 32)},
                                                    {"m_body.0.res.2", conv(32, 32)},
-                                                   {"m_up1.0", {16, 32, 2, true}},
+                                                   {"m_up1.0", {{16, 32, 2, 2, true}, false}},
                                                    {"m_up1.1.res.0", conv(16, 16)},
                                                    {"m_up1.1.res.2", conv(16, 16)},
                                                    {"m_tail", conv(3, 16)}}));
     const auto normed = [](int64_t out, int64_t in, std::string norm) {
-        return TensorShapes{out, in, 3, false, true, std::move(norm)};
+        return TensorShapes{{out, in, 3}, true, std::move(norm)};
     };
     EXPECT_EQ(checkpoint_shapes(UnetShape{.channels = 1, .widths = {8, 20}}.graph()),
               (std::map<std::string, TensorShapes>{{"Conv1.0", normed(8, 1, "Conv1.1")},
@@ -70,12 +70,12 @@ TEST(NetworkGraphs, SayWhatACheckpointMustHave) {
                                                    {"Up2.1", normed(8, 20, "Up2.2")},
                                                    {"Up_conv2.0", normed(8, 16, "Up_conv2.1")},
                                                    {"Up_conv2.3", normed(8, 8, "Up_conv2.4")},
-                                                   {"Conv_1x1", {1, 8, 1, false, true}}}));
+                                                   {"Conv_1x1", {{1, 8, 1}, true}}}));
     EXPECT_EQ(checkpoint_shapes(DncnnShape{.channels = 1, .depth = 4, .width = 6}.graph()),
-              (std::map<std::string, TensorShapes>{{"in_conv", {6, 1, 3, false, true}},
-                                                   {"conv_list.0", {6, 6, 3, false, true}},
-                                                   {"conv_list.1", {6, 6, 3, false, true}},
-                                                   {"out_conv", {1, 6, 3, false, true}}}));
+              (std::map<std::string, TensorShapes>{{"in_conv", {{6, 1, 3}, true}},
+                                                   {"conv_list.0", {{6, 6, 3}, true}},
+                                                   {"conv_list.1", {{6, 6, 3}, true}},
+                                                   {"out_conv", {{1, 6, 3}, true}}}));
 }
 
 TEST(NetworkGraphs, NameTheirWeightsAsTheCheckpointsDo) {

@@ -28,14 +28,8 @@ inline engine::Weights weights_of(const network::Graph& graph, uint64_t seed) {
         };
         const network::Filter& filter = *graph[index].filter;
         weights.convolutions[filter.weights] = {
-            .out_channels = shapes.out_channels,
-            .in_channels = shapes.in_channels,
-            .kernel = shapes.kernel,
-            .stride = filter.stride,
-            .transposed = shapes.transposed,
-            .weight = values(shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel,
-                             std::sqrt(3.0 / static_cast<double>(shapes.fan_in()))),
-            .bias = filter.has_bias ? values(shapes.out_channels, 0.1) : std::vector<float>{}};
+            shapes, values(shapes.weight_values(), std::sqrt(3.0 / static_cast<double>(shapes.fan_in()))),
+            filter.has_bias ? values(shapes.out_channels, 0.1) : std::vector<float>{}};
     }
     weights.sha256 = engine::sha256_of_values(weights);
     return weights;

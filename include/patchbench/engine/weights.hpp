@@ -36,13 +36,7 @@ struct Checkpoint {
 /// `_orig_mod.` (torch.compile). Throws UsageError, with `source` in front, when two keys become the same.
 [[nodiscard]] StateDict without_wrappers(StateDict&& tensors, const std::string& source);
 
-/// One convolution. `weight` is [out, in, kh, kw] row-major, or [in, out, kh, kw] when `transposed`.
-struct Convolution {
-    int64_t out_channels = 0;
-    int64_t in_channels = 0;
-    int64_t kernel = 0;
-    int64_t stride = 1;
-    bool transposed = false;
+struct Convolution : network::ConvolutionShape {
     std::vector<float> weight;
     std::vector<float> bias;  // empty: none
 };

@@ -42,6 +42,18 @@ struct Filter {
     friend auto operator<=>(const Filter&, const Filter&) = default;
 };
 
+/// Extents of a convolution. Its weight is [out, in, kernel, kernel] row-major, or [in, out, kernel, kernel] when
+/// `transposed`.
+struct ConvolutionShape {
+    int64_t out_channels = 0;
+    int64_t in_channels = 0;
+    int64_t kernel = 0;
+    int64_t stride = 1;
+    bool transposed = false;
+
+    friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
+};
+
 struct Operation {
     OperationKind kind = OperationKind::input;
     std::vector<size_t> operands;  // indices of earlier operations

@@ -80,13 +80,13 @@ class GraphReader {
         node.demand(shape.size() == 4 && shape[2] == shape[3], "its weights are no square kernels");
         node.demand(!values.empty(), "its weights are empty");
         const bool transposed = kind == network::OperationKind::transposed_convolution;
-        Convolution convolution{.out_channels = shape[transposed ? 1 : 0],
-                                .in_channels = shape[transposed ? 0 : 1],
-                                .kernel = shape[2],
-                                .stride = convolution_stride(node, shape[2]),
-                                .transposed = transposed,
-                                .weight = values,
-                                .bias = {}};
+        Convolution convolution{{.out_channels = shape[transposed ? 1 : 0],
+                                 .in_channels = shape[transposed ? 0 : 1],
+                                 .kernel = shape[2],
+                                 .stride = convolution_stride(node, shape[2]),
+                                 .transposed = transposed},
+                                values,
+                                {}};
         if (node.has_input(2)) convolution.bias = tensors_.find(node.input(2)).values;
         const auto num_biases = static_cast<int64_t>(convolution.bias.size());
         node.demand(num_biases == 0 || num_biases == convolution.out_channels, "its bias has not one value a channel");

@@ -85,7 +85,7 @@ at::Tensor multiply(const at::Tensor& a, const at::Tensor& b) {
 }
 
 Convolution convolution_64() {
-    Convolution convolution{.out_channels = kChannels, .in_channels = kChannels, .kernel = 3};
+    Convolution convolution{{.out_channels = kChannels, .in_channels = kChannels, .kernel = 3}, {}, {}};
     for (int64_t i = 0; i < kChannels * kChannels * 9; ++i)
         convolution.weight.push_back(static_cast<float>(std::sin(static_cast<double>(i)) / 24));
     return convolution;

@@ -91,14 +91,8 @@ void check_match(const Match& match, const StateDict& tensors, const std::string
 Convolution convert(const network::KeyLayout& layout, size_t index, const StateDict& tensors,
                     const std::string& source) {
     const network::Filter& filter = *layout.graph[index].filter;
-    const network::TensorShapes shapes = network::tensor_shapes(layout.graph, index);
-    Convolution convolution{shapes.out_channels,
-                            shapes.in_channels,
-                            shapes.kernel,
-                            filter.stride,
-                            shapes.transposed,
-                            tensors.at(filter.weights + ".weight").values,
-                            {}};
+    Convolution convolution{
+        network::tensor_shapes(layout.graph, index), tensors.at(filter.weights + ".weight").values, {}};
     if (filter.has_bias) convolution.bias = tensors.at(filter.weights + ".bias").values;
     if (filter.norm.empty()) return convolution;
     const auto part = [&](size_t i) -> std::span<const float> {

@@ -64,18 +64,11 @@ bool is_before_relu(const network::Graph& graph, size_t index) {
 
 Convolution make_convolution(const network::Graph& graph, size_t index, const SeededValues& values) {
     constexpr double kBias = 0.05;
-    const network::Filter& filter = *graph[index].filter;
     const network::TensorShapes shapes = network::tensor_shapes(graph, index);
-    const double gain = filter.gain * (is_before_relu(graph, index) ? kBeforeRelu : 1);
+    const double gain = graph[index].filter->gain * (is_before_relu(graph, index) ? kBeforeRelu : 1);
     // A uniform distribution on [-a, a] has the standard deviation a / sqrt(3).
     const double spread = std::sqrt(3.0) * gain / std::sqrt(static_cast<double>(shapes.fan_in()));
-    Convolution convolution{shapes.out_channels,
-                            shapes.in_channels,
-                            shapes.kernel,
-                            filter.stride,
-                            shapes.transposed,
-                            values.uniform(Part::weight, shapes.weight_values(), 0.0, spread),
-                            {}};
+    Convolution convolution{shapes, values.uniform(Part::weight, shapes.weight_values(), 0.0, spread), {}};
     if (shapes.has_bias) convolution.bias = values.uniform(Part::bias, shapes.out_channels, 0.0, kBias);
     if (!shapes.norm.empty()) fold_random_norm(values, convolution);
     return convolution;
