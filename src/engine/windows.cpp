@@ -1,8 +1,6 @@
 #include "engine/windows.hpp"
 
 #include "base/engine_support.hpp"
-#include "network/graph_facts.hpp"
-#include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -76,24 +74,15 @@ void add(const StepClock& clock, double weight, std::vector<StepTime>& sum) {
 }  // namespace
 
 ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
-    const auto with_options = [&](ExpectedViews views) {
-        views.dtype = storage_of(options.engine, options.precision);
-        views.layout = options.layout;
-        views.device = options.device;
-        return views;
-    };
-    if (const auto& card = weights.card; card && !card->layers)
-        return with_options({.kind = weights.kind(),
-                             .channels_in = card->channels_in(),
-                             .channels_out = card->channels,
-                             .step = card->extent_step(),
-                             .widest_map = 1});
-    const network::Graph graph = weights.graph();
-    return with_options({.kind = weights.kind(),
-                         .channels_in = graph.channels_in(),
-                         .channels_out = graph.channels_out(),
-                         .step = network::alignment_of(graph),
-                         .widest_map = static_cast<int64_t>(network::widest_map_of(graph))});
+    const network::NetworkFacts& facts = weights.facts();
+    return {.kind = facts.kind,
+            .channels_in = weights.has_layers() ? weights.graph().channels_in() : weights.card->channels_in(),
+            .channels_out = weights.channels(),
+            .step = facts.step,
+            .widest_map = static_cast<int64_t>(facts.widest_map),
+            .dtype = storage_of(options.engine, options.precision),
+            .layout = options.layout,
+            .device = options.device};
 }
 
 void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out) {

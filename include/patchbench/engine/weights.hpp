@@ -2,7 +2,7 @@
 // precision), KAIR's residual sign recorded, keys as in deepinv. Engines are built from this and from nothing else.
 #pragma once
 
-#include "patchbench/network/network_card.hpp"
+#include "patchbench/network/network_facts.hpp"
 #include "patchbench/network/network_shape.hpp"
 
 #include <cstdint>
@@ -64,6 +64,9 @@ struct Weights {
     [[nodiscard]] int64_t channels() const { return card ? card->channels : network::channels_of(shape); }
     /// Whether its operations are known: engines of ours run it.
     [[nodiscard]] bool has_layers() const { return !card || card->layers; }
+    [[nodiscard]] const network::NetworkFacts& facts() const {
+        return card ? network::network_facts(*card) : network::network_facts(shape);
+    }
     /// Those operations; throws Error where they are not known.
     [[nodiscard]] network::Graph graph() const;
     /// Weights of the filter `name`; throws Error where there are none.

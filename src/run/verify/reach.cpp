@@ -112,8 +112,7 @@ Reach reach_of(const engine::Weights& weights) {
 
 std::optional<std::string> find_wrong_fact(const engine::Weights& weights) {
     if (!weights.has_layers()) return std::nullopt;
-    const network::NetworkFacts& facts =
-        weights.card ? network::network_facts(*weights.card) : network::network_facts(weights.shape);
+    const network::NetworkFacts& facts = weights.facts();
     const std::string name = weights.card ? weights.source : std::string(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
         return fmt::format("{}: its graph says {} {}, its layers {}: a fault of patchbench, please report it", name,
