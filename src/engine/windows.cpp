@@ -53,15 +53,6 @@ BatchView windows_of(const BatchView& view, const Range& windows) {
     return part;
 }
 
-/// Calls `run` with the windows of each run of neighbours that have one core, and with that core.
-template <class Run>
-void for_each_alike(const BatchView& in, const BatchView& out, std::span<const Rect> cores, const Run& run) {
-    for (Range windows; windows.end < in.shape.n;) {
-        windows = alike_from(windows.end, cores);
-        run(windows_of(in, windows), windows_of(out, windows), cores[static_cast<size_t>(windows.begin)]);
-    }
-}
-
 void add(const StepClock& clock, double weight, std::vector<StepTime>& sum) {
     sum.resize(clock.times().size(), {.step = {}, .seconds = 0, .part = 0});
     for (size_t i = 0; i < sum.size(); ++i) {
@@ -100,23 +91,26 @@ void AlikeCropPass::check(const BatchView& in, const BatchView& out, std::span<c
             "engine: windows that a cropped call was not made for");
 }
 
-void AlikeCropPass::run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
+void AlikeCropPass::run_all(const BatchView& in, const BatchView& out, std::span<const Rect> cores,
+                            std::vector<StepTime>* sum) {
     check(in, out, cores);
-    for_each_alike(in, out, cores, [this](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
-        run_alike(some_in, some_out, core, nullptr);
-    });
+    for (Range windows; windows.end < in.shape.n;) {
+        windows = alike_from(windows.end, cores);
+        StepClock clock;
+        run_alike(windows_of(in, windows), windows_of(out, windows), cores[static_cast<size_t>(windows.begin)],
+                  sum != nullptr ? &clock : nullptr);
+        if (sum != nullptr) add(clock, static_cast<double>(windows.size()) / static_cast<double>(in.shape.n), *sum);
+    }
+}
+
+void AlikeCropPass::run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
+    run_all(in, out, cores, nullptr);
 }
 
 std::vector<StepTime> AlikeCropPass::run_by_steps(const BatchView& in, const BatchView& out,
                                                   std::span<const Rect> cores) {
-    if (expected_.device.is_cuda()) return {};
-    check(in, out, cores);
     std::vector<StepTime> sum;
-    for_each_alike(in, out, cores, [&](const BatchView& some_in, const BatchView& some_out, const Rect& core) {
-        StepClock clock;
-        run_alike(some_in, some_out, core, &clock);
-        add(clock, static_cast<double>(some_in.shape.n) / static_cast<double>(in.shape.n), sum);
-    });
+    if (!expected_.device.is_cuda()) run_all(in, out, cores, &sum);
     return sum;
 }
 

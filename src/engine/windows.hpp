@@ -65,6 +65,8 @@ class AlikeCropPass : public CropPass {
   private:
     /// Windows that all have the core `core`. `clock`, where there is one, times the steps.
     virtual void run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock) = 0;
+    /// Adds the times of the steps to `sum`, where there is one.
+    void run_all(const BatchView& in, const BatchView& out, std::span<const Rect> cores, std::vector<StepTime>* sum);
     void check(const BatchView& in, const BatchView& out, std::span<const Rect> cores) const;
 
     const network::WindowCrop& crop_;
