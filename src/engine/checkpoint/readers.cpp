@@ -15,15 +15,6 @@ std::string without_wrappers(std::string_view key) {
     return rest.append(key);
 }
 
-[[noreturn]] void refuse_clash(const std::string& key, const StateDict& tensors, const std::string& source) {
-    for (const auto& [other, tensor] : tensors)
-        if (other != key && without_wrappers(other) == without_wrappers(key))
-            throw UsageError(source + ": " + shown(other) + " and " + shown(key) + " are both " +
-                             shown(without_wrappers(key)) + " without what wrappers put into names; save one of the " +
-                             "two networks alone");
-    throw Error(source + ": " + shown(key) + " clashes with no other key");
-}
-
 Checkpoint read_any(Bytes file, const std::string& name) {
     if (is_zip(file)) return read_zip_pth(file, name);
     if (is_legacy_pth(file)) return read_legacy_pth(file, name);
@@ -37,8 +28,15 @@ Checkpoint read_any(Bytes file, const std::string& name) {
 
 StateDict without_wrappers(StateDict&& tensors, const std::string& source) {
     StateDict shorter;
-    for (auto& [key, tensor] : tensors)
-        if (!shorter.try_emplace(without_wrappers(key), std::move(tensor)).second) refuse_clash(key, tensors, source);
+    std::map<std::string, std::string> keys;  // by what is left of them
+    for (auto& [key, tensor] : tensors) {
+        const auto [name, is_new] = keys.try_emplace(without_wrappers(key), key);
+        if (!is_new)
+            throw UsageError(source + ": " + shown(name->second) + " and " + shown(key) + " are both " +
+                             shown(name->first) + " without what wrappers put into names; save one of the two " +
+                             "networks alone");
+        shorter[name->first] = std::move(tensor);
+    }
     return shorter;
 }
 
