@@ -99,8 +99,7 @@ class GraphReader {
                                      .stride = convolution.stride,
                                      .has_bias = num_biases > 0};
         append({kind, {operand}, convolution.out_channels, filter}, node.only_output());
-        require(convolutions_.emplace(filter.weights, std::move(convolution)).second,
-                "onnx: a filter has its name twice");
+        convolutions_.emplace(filter.weights, std::move(convolution));
     }
 
     /// The name of weights as a word, without the ending `.weight`. Where another node uses them already it is a new

@@ -9,6 +9,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/Device.h>
+#include <c10/util/strides.h>
 #include <fmt/format.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
@@ -31,12 +32,7 @@ void make_packages_check_inputs() {
 
 /// The strides that torch.export sees: those of a dense NCHW tensor, also along axes of extent 1.
 at::Tensor as_exported(const at::Tensor& tensor) {
-    std::vector<int64_t> strides(static_cast<size_t>(tensor.dim()));
-    int64_t stride = 1;
-    for (size_t axis = strides.size(); axis-- > 0;) {
-        strides[axis] = stride;
-        stride *= tensor.size(static_cast<int64_t>(axis));
-    }
+    const auto strides = c10::contiguous_strides(tensor.sizes());
     if (tensor.strides() == c10::IntArrayRef(strides)) return tensor;
     at::Tensor dense = at::empty_strided(tensor.sizes(), strides, tensor.options());
     dense.copy_(tensor);
