@@ -154,20 +154,20 @@ at::Tensor convolve(const at::Tensor& x, const Layer& layer) {
 
 at::Tensor convolve_relu(const at::Tensor& x, const Layer& layer) {
     if (layer.fusion)
-        if (auto fused = layer.fusion->relu(x, layer)) return *std::move(fused);
+        if (auto fused = layer.fusion->run(x, layer, {.relu = true})) return *std::move(fused);
     return x.is_cuda() ? convolve_cudnn(x, layer).relu_() : convolve_onednn(x, layer, "relu");
 }
 
 at::Tensor convolve_add(const at::Tensor& kept, const at::Tensor& x, const Layer& layer) {
     if (layer.fusion)
-        if (auto fused = layer.fusion->add(kept, x, layer)) return *std::move(fused);
+        if (auto fused = layer.fusion->run(x, layer, {.residual = kept})) return *std::move(fused);
     at::Tensor sum = convolve(x, layer);
     sum.add_(kept);
     return sum;
 }
 
 void convolve_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
-    if (layer.fusion && layer.fusion->add_onto(sum, x, layer)) return;
+    if (layer.fusion && layer.fusion->run(x, layer, {.residual = sum}, sum)) return;
     if (x.is_cuda())
         sum.add_(convolve_cudnn(x, layer));
     else

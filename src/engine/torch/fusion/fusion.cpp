@@ -146,34 +146,17 @@ FusedPlan* Fusion::plan_for(const FusedLayer& fused, const at::TensorOptions& op
     return found->second.plan.get();
 }
 
-std::optional<at::Tensor> Fusion::compute(const FusedLayer& fused, const at::Tensor& x, const Layer& layer,
-                                          const at::Tensor& residual, at::Tensor y) {
+std::optional<at::Tensor> Fusion::run(const at::Tensor& x, const Layer& layer, const Epilogue& then, at::Tensor y) {
+    const at::Tensor& residual = then.residual;
+    if (layer.transposed || !is_dense(x) || (residual.defined() && !is_dense(residual))) return std::nullopt;
+    FusedLayer fused = describe(x, layer);
+    fused.residual = residual.defined();
+    fused.relu = then.relu;
     FusedPlan* plan = plan_for(fused, x.options());
     if (plan == nullptr) return std::nullopt;
     if (!y.defined()) y = empty_output(fused, x.options());
     plan->run({.x = x, .weight = layer.weight, .bias = bias_of(layer), .residual = residual, .y = y});
     return y;
-}
-
-std::optional<at::Tensor> Fusion::relu(const at::Tensor& x, const Layer& layer) {
-    if (layer.transposed || !is_dense(x)) return std::nullopt;
-    FusedLayer fused = describe(x, layer);
-    fused.relu = true;
-    return compute(fused, x, layer, {});
-}
-
-std::optional<at::Tensor> Fusion::add(const at::Tensor& kept, const at::Tensor& x, const Layer& layer) {
-    if (layer.transposed || !is_dense(x) || !is_dense(kept)) return std::nullopt;
-    FusedLayer fused = describe(x, layer);
-    fused.residual = true;
-    return compute(fused, x, layer, kept);
-}
-
-bool Fusion::add_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
-    if (layer.transposed || !is_dense(x) || !is_dense(sum)) return false;
-    FusedLayer fused = describe(x, layer);
-    fused.residual = true;
-    return compute(fused, x, layer, sum, sum).has_value();
 }
 
 std::string Fusion::remark() const {

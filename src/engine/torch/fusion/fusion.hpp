@@ -13,19 +13,21 @@ struct Layer;
 
 /// Belongs to one denoiser. The first time that a layer occurs in a shape (in Denoiser::prepare), a plan is searched
 /// and compared with the unfused layer on random values. The layer stays unfused when there is no plan, when the plan
-/// deviates, or when memory is too small for the check: the functions below then leave the work to the caller.
+/// deviates, or when memory is too small for the check: run() then leaves the work to the caller.
 class Fusion {
   public:
     Fusion(std::unique_ptr<FusedPlans> plans, Precision precision, Layout layout);
 
-    /// relu(layer(x)); nullopt when the caller must compute it.
-    [[nodiscard]] std::optional<at::Tensor> relu(const at::Tensor& x, const Layer& layer);
+    /// What follows a layer.
+    struct Epilogue {
+        at::Tensor residual;  // that is added; undefined: none
+        bool relu = false;
+    };
 
-    /// kept + layer(x); nullopt when the caller must compute it.
-    [[nodiscard]] std::optional<at::Tensor> add(const at::Tensor& kept, const at::Tensor& x, const Layer& layer);
-
-    /// sum += layer(x); false when the caller must compute it.
-    [[nodiscard]] bool add_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer);
+    /// layer(x) and what follows, into `y`, which may be the residual, or into a new tensor where it is undefined.
+    /// Nullopt when the caller must compute it.
+    [[nodiscard]] std::optional<at::Tensor> run(const at::Tensor& x, const Layer& layer, const Epilogue& then,
+                                                at::Tensor y = {});
 
     /// Which layers ran unfused, and why; empty when none did.
     [[nodiscard]] std::string remark() const;
@@ -36,9 +38,6 @@ class Fusion {
     /// Null when there is none.
     [[nodiscard]] FusedPlan* plan_for(const FusedLayer& fused, const at::TensorOptions& options);
     [[nodiscard]] FusedOffer find_checked(const FusedLayer& fused, const at::TensorOptions& options);
-    /// Into `y`, or a new tensor where it is undefined.
-    [[nodiscard]] std::optional<at::Tensor> compute(const FusedLayer& fused, const at::Tensor& x, const Layer& layer,
-                                                    const at::Tensor& residual, at::Tensor y = {});
     [[nodiscard]] at::Tensor bias_of(const Layer& layer);
 
     std::unique_ptr<FusedPlans> plans_;
