@@ -1,7 +1,5 @@
 #include "network/parts/band_memory.hpp"
 
-#include <algorithm>
-
 namespace pb::network {
 
 namespace {
@@ -26,27 +24,18 @@ class BandPlanner {
     }
 
   private:
-    /// Rows, at most, in any step.
-    template <class Rows>
-    [[nodiscard]] int64_t most(Rows rows) const {
-        int64_t most = 0;
-        for (int64_t step = 0; step < schedule_.num_steps(); ++step) most = std::max(most, rows(step).size());
-        return most;
-    }
-
     /// `life`: of a map that is no ring, in moments of a step: 0 takes the input, moment s + 1 runs steps_[s].
     void place(size_t operation, const Range& life) {
         const MapShape& shape = graph_.shape(operation);
         BandMap& map = maps_[operation];
         map.row_bytes = schedule_.shape().image.w / shape.scale * shape.channels * kNativePath.value_bytes;
-        map.places = most([&](int64_t step) { return schedule_.held(step, operation); });
-        const int64_t kept = most([&](int64_t step) { return schedule_.kept(step, operation); });
-        map.is_ring = kept > most([&](int64_t step) { return schedule_.made(step, operation); });
+        map.places = schedule_.most(&BandSchedule::held, operation);
+        const int64_t kept = schedule_.most(&BandSchedule::kept, operation);
+        map.is_ring = kept > schedule_.most(&BandSchedule::made, operation);
         const Range always{0, std::ssize(steps_) + 1};
         if (map.is_ring) map.places = round_up(map.places, kWinogradTile);
         map.block = add_block(map.places * map.row_bytes, map.is_ring ? always : life);
         if (map.is_ring || kept == 0) return;
-        map.kept_places = kept;
         map.kept_block = add_block(kept * map.row_bytes, always);
     }
 

@@ -12,11 +12,10 @@ struct BandMap {
     /// Of a ring, which keeps its rows from step to step: row y is at place y % places, tiles lie whole in it. Of other
     /// maps, which live in a part of a step: the first row that the step holds is at place 0.
     int64_t places = 0;
-    int64_t kept_places = 0;  // of a store for rows that stay from step to step; 0: none, or a ring
     int64_t row_bytes = 0;
     bool is_ring = false;
-    std::optional<size_t> block;  // none: the output, which is the caller's
-    std::optional<size_t> kept_block;
+    std::optional<size_t> block;       // none: the output, which is the caller's
+    std::optional<size_t> kept_block;  // of a store for rows that stay from step to step; none: nothing, or a ring
 };
 
 struct BandMemory {

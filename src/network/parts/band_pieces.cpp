@@ -1,8 +1,5 @@
 #include "network/parts/band_pieces.hpp"
 
-#include "base/mapped.hpp"
-#include "network/parts/band_memory.hpp"
-
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -223,7 +220,10 @@ bool repeats_the_one_before(const BandSchedule& schedule, int64_t step) {
 }  // namespace
 
 std::vector<bool> rings_of(const BandSchedule& schedule) {
-    return mapped(plan_bands(schedule).maps, &BandMap::is_ring);
+    std::vector<bool> rings(schedule.graph().size());
+    for (size_t map = 0; map < rings.size(); ++map)
+        rings[map] = schedule.most(&BandSchedule::kept, map) > schedule.most(&BandSchedule::made, map);
+    return rings;
 }
 
 PieceStep band_piece(const BandSchedule& schedule, int64_t band, const Step& step) {
@@ -237,8 +237,7 @@ std::vector<int64_t> rows_stored(const BandSchedule& schedule) {
     const std::vector<bool> rings = rings_of(schedule);
     std::vector<int64_t> rows(rings.size());
     for (size_t map = 0; map < rows.size(); ++map)
-        for (int64_t step = 0; step < schedule.num_steps(); ++step)
-            rows[map] = std::max(rows[map], (rings[map] ? schedule.made(step, map) : schedule.kept(step, map)).size());
+        rows[map] = schedule.most(rings[map] ? &BandSchedule::made : &BandSchedule::kept, map);
     return rows;
 }
 

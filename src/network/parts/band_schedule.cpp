@@ -165,9 +165,9 @@ Range BandSchedule::kept(int64_t step, size_t operation) const {
     return {after(step).kept_begin[operation], after(step).made_end[operation]};
 }
 
-int64_t BandSchedule::most_input_rows() const {
+int64_t BandSchedule::most(Range (BandSchedule::*rows)(int64_t, size_t) const, size_t operation) const {
     int64_t most = 0;
-    for (int64_t step = 0; step < num_steps(); ++step) most = std::max(most, made(step, 0).size());
+    for (int64_t step = 0; step < num_steps(); ++step) most = std::max(most, (this->*rows)(step, operation).size());
     return most;
 }
 

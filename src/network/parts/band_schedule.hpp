@@ -70,8 +70,10 @@ class BandSchedule {
 
     /// Rows that all steps make of each map.
     [[nodiscard]] const std::vector<Range>& computed() const { return computed_; }
+    /// The most rows of an operation in any step: `rows` is `&BandSchedule::made`, `held` or `kept`.
+    [[nodiscard]] int64_t most(Range (BandSchedule::*rows)(int64_t, size_t) const, size_t operation) const;
     /// Rows of the input, at most, that a step takes.
-    [[nodiscard]] int64_t most_input_rows() const;
+    [[nodiscard]] int64_t most_input_rows() const { return most(&BandSchedule::made, 0); }
     /// Multiply-accumulates of all steps.
     [[nodiscard]] double macs() const { return macs_; }
     /// The arithmetic of all steps by that of a whole band of every map.
