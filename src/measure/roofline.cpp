@@ -4,7 +4,7 @@
 #include "base/mapped.hpp"
 #include "network/native_layout.hpp"
 #include "plan/memory_limit.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "plan/cropping.hpp"
 
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
 #include "plan/memory_limit.hpp"
 
 #include "config/text.hpp"
-#include "plan/bands.hpp"
 #include "plan/prediction.hpp"
+#include "plan/rows.hpp"
 
 #include "patchbench/base/error.hpp"
 

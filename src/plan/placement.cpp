@@ -7,7 +7,7 @@
 #include "plan/context.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/plan.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include "patchbench/base/error.hpp"
 

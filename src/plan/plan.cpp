@@ -7,7 +7,7 @@
 #include "config/text.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "plan/memory_limit.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -4,7 +4,7 @@
 #include "network/native_layout.hpp"
 #include "plan/cropping.hpp"
 #include "plan/memory_limit.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include <algorithm>
 #include <functional>

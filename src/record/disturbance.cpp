@@ -1,7 +1,7 @@
 // What else went on on the hosts while a point was timed, in words and as shares: functions of rank.hpp and point.hpp.
 #include "base/statistics.hpp"
 #include "base/text.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "record/point.hpp"
 
 #include <fmt/format.h>

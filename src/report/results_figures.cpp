@@ -3,7 +3,7 @@
 #include "base/statistics.hpp"
 #include "config/call_times.hpp"
 #include "measure/trace_figures.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include "patchbench/base/error.hpp"
 

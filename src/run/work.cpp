@@ -2,7 +2,7 @@
 
 #include "plan/cropping.hpp"
 #include "plan/memory_limit.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,9 @@
 // Into how many strips carried rows are cut so that they fit into memory, by arithmetic alone.
-#include "plan/bands.hpp"
-
 #include "network/parts/band_memory.hpp"
 #include "plan/context.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
+#include "plan/rows.hpp"
 #include "support/messages.hpp"
 #include "support/planned_point.hpp"
 

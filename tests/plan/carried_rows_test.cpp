@@ -1,9 +1,8 @@
 // Plans of points whose rows are carried or exchanged.
 #include "network/parts/band_pieces.hpp"
-#include "plan/bands.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "small_points.hpp"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "support/planned_point.hpp"
 
 #include <fmt/format.h>

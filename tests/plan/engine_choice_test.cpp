@@ -1,8 +1,8 @@
 // What `engine: auto` takes, the tiles of native, and networks that come as files.
-#include "plan/bands.hpp"
 #include "plan/context.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
+#include "plan/rows.hpp"
 #include "small_points.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-#include "plan/bands.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
+#include "plan/rows.hpp"
 #include "small_points.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,6 @@
-#include "plan/slabs.hpp"
-
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
+#include "plan/rows.hpp"
 #include "support/messages.hpp"
 #include "support/planned_point.hpp"
 

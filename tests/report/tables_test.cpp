@@ -3,7 +3,7 @@
 #include "measure/three_rank_trace.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "report/tables/text.hpp"
 #include "report/tables/text_table.hpp"
 #include "support/study_points.hpp"

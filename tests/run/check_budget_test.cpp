@@ -1,5 +1,5 @@
 // Which of many images are computed again for verification.
-#include "plan/bands.hpp"
+#include "plan/rows.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/verification.hpp"
 

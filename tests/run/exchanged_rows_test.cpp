@@ -3,7 +3,7 @@
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
 #include "comm/rows/border_channel.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "run/pipeline/row_device.hpp"
 #include "run/row_points.hpp"
 #include "run/work.hpp"

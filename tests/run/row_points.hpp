@@ -3,8 +3,8 @@
 
 #include "network/graph_facts.hpp"
 #include "network/parts/band_schedule.hpp"
-#include "plan/bands.hpp"
 #include "plan/prediction.hpp"
+#include "plan/rows.hpp"
 #include "support/on_ranks.hpp"
 
 #include <gmock/gmock.h>

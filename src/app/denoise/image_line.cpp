@@ -5,7 +5,7 @@
 #include "config/text.hpp"
 #include "measure/study/recommendation.hpp"
 #include "plan/prediction.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "record/json_writer.hpp"
 #include "report/results/json_values.hpp"
 

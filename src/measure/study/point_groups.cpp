@@ -3,7 +3,7 @@
 #include "base/sha256.hpp"
 #include "config/text.hpp"
 #include "measure/study/batch_curve.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include "measure/tuning.hpp"
 #include "measure/verdict.hpp"
 #include "plan/plan.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "plan/topology.hpp"
 #include "report/tables/text_table.hpp"
 

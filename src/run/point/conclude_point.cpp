@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "engine/memory.hpp"
 #include "image/quality.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/output.hpp"
 #include "run/point/point_options.hpp"

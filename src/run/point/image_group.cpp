@@ -1,7 +1,7 @@
 // Runs several images in one pass, so that the windows of small images fill a batch together. The images keep their own
 // memory, verification, output and errors; only the pass is common.
 #include "base/mapped.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "run/agreement.hpp"
 #include "run/point/point_options.hpp"
 #include "run/point/runner_impl.hpp"

@@ -1,6 +1,6 @@
 #include "run/point/team.hpp"
 
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include "patchbench/base/error.hpp"
 

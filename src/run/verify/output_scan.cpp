@@ -1,7 +1,7 @@
 #include "run/verify/output_scan.hpp"
 
 #include "comm/interruption.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
 

@@ -1,7 +1,7 @@
 #include "run/verify/reach.hpp"
 
 #include "config/text.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 
 #include "patchbench/base/shape.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "base/mapped.hpp"
 #include "network/graph_facts.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/expected_tiles.hpp"
 #include "run/verify/output_scan.hpp"

@@ -1,6 +1,6 @@
 #include "base/stopwatch.hpp"
 #include "image/quality.hpp"
-#include "plan/slabs.hpp"
+#include "plan/rows.hpp"
 #include "record/row.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/difference.hpp"

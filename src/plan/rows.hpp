@@ -1,9 +1,11 @@
-// Points whose rows are carried, by `halo: carried` or because `halo: auto` chose it (context.hpp): the band schedules
-// of their ranks, and what these take. A window of such a point is a band of the whole width or of a strip
-// (network/parts/band_schedule.hpp), without context above and below.
+// Points whose rows are carried, by `halo: carried`, or whose ranks exchange rows, by `halo: exchanged`, or where
+// `halo: auto` chose one of them (context.hpp): the band schedules and the slabs of the ranks, and what these take. A
+// window of such a point is a band of the whole width, or carried of a strip (network/parts/band_schedule.hpp), without
+// context above and below; a slab is a run of windows.
 #pragma once
 
 #include "network/parts/band_schedule.hpp"
+#include "network/parts/exchanged_slab.hpp"
 #include "plan/plan.hpp"
 
 #include <optional>
@@ -52,6 +54,10 @@ struct BytesInRows {
     int64_t in_out = 0;  // input and output of a step, or of a slab
 
     [[nodiscard]] int64_t all() const { return maps + in_out; }
+    /// Keeps the larger one.
+    void include(const BytesInRows& other) {
+        if (other.all() > all()) *this = other;
+    }
 };
 [[nodiscard]] BytesInRows band_bytes(const Point& point);
 
@@ -66,5 +72,50 @@ struct BandPixels {
 
 /// What the borders of ranks cost; empty for one rank.
 [[nodiscard]] std::string borders_note(const Point& point);
+
+[[nodiscard]] inline bool is_exchanged(const Point& point) {
+    return (point.settings.halo.kind == config::HaloSetting::Kind::exchanged || point.exchanges_rows) &&
+           point.settings.workload == config::Workload::tiles;
+}
+
+/// Whether a window is a band of the whole width, without context.
+[[nodiscard]] inline bool is_in_bands(const Point& point) { return is_carried(point) || is_exchanged(point); }
+
+/// Rows of such a band.
+[[nodiscard]] int64_t band_rows(const Point& point);
+
+/// Settles halo and batch of a point with exchanged rows. The halo is that of tiles which give the same pixels. Throws
+/// as check_carried().
+void settle_exchanged(Point& point);
+
+/// Ranks that own a slab: the first ones.
+[[nodiscard]] int num_slabs(const Point& point);
+
+/// The slab of a rank; none where it owns nothing.
+[[nodiscard]] std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank);
+
+/// As band_bytes().
+[[nodiscard]] BytesInRows slab_bytes(const Point& point);
+
+/// Rows of the largest slab, and of the smallest one.
+[[nodiscard]] Range slab_rows(const Point& point);
+/// "128", or "96 to 128".
+[[nodiscard]] std::string slab_rows_text(const Point& point);
+
+/// Traffic of the slab that sends most.
+[[nodiscard]] network::SlabTraffic busiest_traffic(const Point& point);
+
+/// A connection between two ranks.
+struct Link {
+    double latency_s = 0;
+    double bytes_per_s = 0;
+};
+
+/// Seconds that the messages of a pass take on the rank that sends most, when nothing is computed meanwhile: each
+/// exchange waits once for the latency, and its messages to both neighbours share the bandwidth.
+[[nodiscard]] double exchange_seconds(const Point& point, const Link& link);
+
+/// What is sent, for the notes of a point; empty for one slab.
+[[nodiscard]] std::string exchange_note(const Point& point);
 
 }  // namespace pb::plan
