@@ -3,7 +3,7 @@
 #pragma once
 
 #include "patchbench/network/graph.hpp"
-#include "patchbench/network/steps.hpp"
+#include "patchbench/network/memory_plan.hpp"
 
 #include <map>
 #include <string>

@@ -1,8 +1,8 @@
 #include "plan/rows.hpp"
 
 #include "config/text.hpp"
-#include "network/parts/band_memory.hpp"
 #include "network/parts/band_pieces.hpp"
+#include "network/parts/band_schedule.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
 

@@ -4,7 +4,7 @@
 #include "support/graph_text.hpp"
 #include "support/relatives.hpp"
 
-#include "patchbench/network/steps.hpp"
+#include "patchbench/network/memory_plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #include "engine/native_rows.hpp"
-#include "network/parts/band_memory.hpp"
+#include "network/parts/band_schedule.hpp"
 
 namespace pb::engine {
 namespace {

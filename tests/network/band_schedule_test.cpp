@@ -1,6 +1,5 @@
 #include "network/parts/band_schedule.hpp"
 
-#include "network/parts/band_memory.hpp"
 #include "network/parts/band_pieces.hpp"
 #include "network/receptive_field.hpp"
 #include "support/computed_graphs.hpp"

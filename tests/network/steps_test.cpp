@@ -1,9 +1,8 @@
-#include "patchbench/network/steps.hpp"
-
 #include "network/native_layout.hpp"
 #include "random_graph.hpp"
 #include "support/graph_text.hpp"
 
+#include "patchbench/network/memory_plan.hpp"
 #include "patchbench/network/network_shape.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // Into how many strips carried rows are cut so that they fit into memory, by arithmetic alone.
-#include "network/parts/band_memory.hpp"
+#include "network/parts/band_schedule.hpp"
 #include "plan/context.hpp"
 #include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"

@@ -8,7 +8,7 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
-#include "patchbench/network/steps.hpp"
+#include "patchbench/network/memory_plan.hpp"
 
 #include <functional>
 #include <memory>

@@ -4,7 +4,7 @@
 
 #include "engine/native/network.hpp"
 #include "engine/windows.hpp"
-#include "network/parts/band_memory.hpp"
+#include "network/parts/band_schedule.hpp"
 #include "network/parts/exchanged_slab.hpp"
 
 #include "patchbench/engine/denoiser.hpp"

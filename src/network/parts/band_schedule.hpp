@@ -1,7 +1,8 @@
 // Carried rows: what each step computes of an image that goes through a network in row bands, the rows that stay for
-// later steps, and the second copy of a map with which fewer stay. Pure arithmetic.
+// later steps, the second copy of a map with which fewer stay, and where the rows lie in memory. Pure arithmetic.
 #pragma once
 
+#include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
 
 #include "patchbench/network/graph.hpp"
@@ -143,5 +144,25 @@ class StripCut {
     int64_t context_ = 0;  // to both sides, in units, less what is left of a unit in the width of all windows
     int64_t steps_ = 0;    // units of the image beyond that
 };
+
+/// Memory of one map.
+struct BandMap {
+    /// Of a ring, which keeps its rows from step to step: row y is at place y % places, tiles lie whole in it. Of other
+    /// maps, which live in a part of a step: the first row that the step holds is at place 0.
+    int64_t places = 0;
+    int64_t row_bytes = 0;
+    bool is_ring = false;
+    std::optional<size_t> block;       // none: the output, which is the caller's
+    std::optional<size_t> kept_block;  // of a store for rows that stay from step to step; none: nothing, or a ring
+};
+
+struct BandMemory {
+    std::vector<BandMap> maps;  // by operation; without places where nothing is stored
+    Arena arena;
+};
+
+/// A map whose kept rows are more than a step makes is a ring. Of all others, the kept rows are copied to a store of
+/// their own, so that the maps of a step can share memory.
+[[nodiscard]] BandMemory plan_bands(const BandSchedule& schedule);
 
 }  // namespace pb::network
