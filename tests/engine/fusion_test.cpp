@@ -2,7 +2,6 @@
 // and what cuDNN proposes for the layers of the three networks on a device that is described, not there.
 #include "engine/torch/fusion/fusion.hpp"
 
-#include "engine/torch/fusion/fused_plans.hpp"
 #include "engine/torch/network.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/networks.hpp"

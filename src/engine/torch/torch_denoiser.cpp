@@ -1,6 +1,5 @@
 #include "engine/torch/code.hpp"
 #include "engine/torch/cuda_backend.hpp"
-#include "engine/torch/fusion/fused_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/library.hpp"
 #include "engine/torch/network.hpp"

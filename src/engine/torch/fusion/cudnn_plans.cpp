@@ -1,6 +1,6 @@
 #include "base/stopwatch.hpp"
 #include "base/user_cache.hpp"
-#include "engine/torch/fusion/fused_plans.hpp"
+#include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/tensors.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,5 +1,5 @@
 // For machines without a GPU, and builds without CUDA or the headers of cudnn-frontend.
-#include "engine/torch/fusion/fused_plans.hpp"
+#include "engine/torch/fusion/fusion.hpp"
 
 #include "patchbench/base/error.hpp"
 
