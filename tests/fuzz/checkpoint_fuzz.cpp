@@ -1,6 +1,6 @@
 // safetensors and .pth, zip and legacy: the reader goes by the first bytes. Then the search for a network in what was
 // read.
-#include "engine/checkpoint/readers.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "fuzz/memory_file.hpp"
 
 #include "patchbench/engine/weights.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/atomic_file.hpp"
-#include "engine/checkpoint/readers.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 
 #include "patchbench/engine/weights.hpp"
 

@@ -4,7 +4,7 @@
 // torch.save (pickle protocol 2) uses for a state dict.
 #pragma once
 
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 
 #include "patchbench/engine/weights.hpp"
 

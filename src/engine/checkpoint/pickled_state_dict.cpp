@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "engine/checkpoint/pickle_value.hpp"
 
 #include "patchbench/base/error.hpp"

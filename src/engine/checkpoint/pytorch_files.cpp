@@ -1,7 +1,6 @@
 #include "base/descriptor.hpp"
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "engine/checkpoint/pickle_value.hpp"
-#include "engine/checkpoint/readers.hpp"
 #include "engine/network_file.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,7 +1,6 @@
 // Reads safetensors, as strictly as the reference implementation: every byte after the header must belong to exactly
 // one tensor.
-#include "engine/checkpoint/byte_reader.hpp"
-#include "engine/checkpoint/readers.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 
 #include "patchbench/base/error.hpp"
 

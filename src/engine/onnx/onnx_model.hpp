@@ -1,7 +1,7 @@
 // An ONNX file as a message of protobuf, and its nodes.
 #pragma once
 
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "engine/weights/noise_metadata.hpp"
 
 #include <onnx/onnx_pb.h>

@@ -1,7 +1,7 @@
 // A network in an ONNX file: read as operations and values under the names of the file, recognised, and written.
 #pragma once
 
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 
 #include "patchbench/engine/weights.hpp"
 

@@ -1,7 +1,7 @@
 #include "engine/onnx/onnx_tensors.hpp"
 
 #include "base/text.hpp"
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 
 #include "patchbench/base/error.hpp"
 

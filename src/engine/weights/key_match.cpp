@@ -2,7 +2,7 @@
 
 #include "base/mapped.hpp"
 #include "base/text.hpp"
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "network/graph_facts.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,7 +1,7 @@
 #include "engine/weights/noise_metadata.hpp"
 
 #include "base/text.hpp"
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"

@@ -2,7 +2,7 @@
 // what lies beside the network, under other prefixes, is left out and named.
 #include "base/mapped.hpp"
 #include "base/text.hpp"
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "engine/weights/batch_norm.hpp"
 #include "engine/weights/key_match.hpp"
 #include "network/graph_facts.hpp"

@@ -1,7 +1,7 @@
 #include "patchbench/engine/weights.hpp"
 
 #include "base/sha256.hpp"
-#include "engine/checkpoint/readers.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "engine/network_file.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "engine/weights/batch_norm.hpp"

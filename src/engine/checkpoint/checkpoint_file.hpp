@@ -1,6 +1,9 @@
-// Bytes of a file with a reading position: every read is checked, every error names the file and the byte offset. And
-// the element types that checkpoints hold, with their conversion to float.
+// A file of a checkpoint: its bytes with a reading position, where every read is checked and every error names the file
+// and the byte offset; the element types that checkpoints hold, with their conversion to float; and the readers of the
+// three formats. Each gets the whole file in memory and its name for messages.
 #pragma once
+
+#include "patchbench/engine/weights.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -78,5 +81,24 @@ enum class ElementType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, b
 
 /// The product of `shape`; nullopt when an extent is negative or the product does not fit.
 [[nodiscard]] std::optional<int64_t> checked_elements(const std::vector<int64_t>& shape);
+
+/// https://github.com/huggingface/safetensors: 8 bytes length, a JSON header, the tensors without gaps.
+[[nodiscard]] Checkpoint read_safetensors(Bytes file, const std::string& name);
+
+/// torch.save since 1.6: a zip archive of stored records `<root>/data.pkl` and `<root>/data/<key>`.
+[[nodiscard]] Checkpoint read_zip_pth(Bytes file, const std::string& name);
+
+/// torch.save before 1.6: five pickles, then the storages one after the other.
+[[nodiscard]] Checkpoint read_legacy_pth(Bytes file, const std::string& name);
+
+/// Reads any of the three formats; the format is told by the first bytes, never by the name. Nested dicts under the
+/// usual names (`state_dict`, `model_state_dict`, `params`, `model`, ..) are followed, averaged weights (`params_ema`,
+/// `model_ema`, `ema`, ..) first; keys are those of `without_wrappers`. Throws UsageError that names the file, the
+/// place (byte offset or key) and the reason. Never allocates more than a small multiple of the file's size.
+[[nodiscard]] Checkpoint read_checkpoint(Bytes file, const std::string& name);
+
+[[nodiscard]] bool is_safetensors(Bytes file);
+[[nodiscard]] bool is_zip(Bytes file);
+[[nodiscard]] bool is_legacy_pth(Bytes file);
 
 }  // namespace pb::engine
