@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <utility>
 
 namespace pb::engine::native {
@@ -78,11 +80,21 @@ Network::Network(const Weights& weights, const EngineOptions& options)
       threads_(options.threads),
       weights_(weights, graph_, form_of(options), options.shared),
       scratch_bytes_(network::native_scratch_bytes(graph_, form_of(options))) {
-    for (const network::Step& step : plan_.steps) {
-        Call call{.step = step, .reads = network::maps_read(graph_, step)};
-        if (graph_[step.first].filter) call.layer = weights_.layer(step.first);
-        calls_.push_back(std::move(call));
-    }
+    std::vector<size_t> own(graph_.size());
+    std::iota(own.begin(), own.end(), size_t{0});
+    calls_ = calls_for(graph_, own);
+}
+
+std::vector<Network::Call> Network::calls_for(const network::Graph& graph, const std::vector<size_t>& origin) const {
+    return mapped(network::steps_of(graph, network::kNativePath.fusing), [&](const network::Step& step) {
+        Call call{.step = step,
+                  .kind = graph[step.first].kind,
+                  .reads = network::maps_read(graph, step),
+                  .adds = network::map_summed(graph, step).has_value(),
+                  .layer = {}};
+        if (graph[step.first].filter) call.layer = weights_.layer(origin[step.first]);
+        return call;
+    });
 }
 
 EngineBuffer Network::buffer_for(const network::Arena& arena) const {
@@ -145,9 +157,8 @@ void Network::run_steps(const Workplace& place, StepClock* clock) {
     }
 }
 
-void Network::run_step(size_t step, const Workplace& place) {
-    const Call& call = calls_[step];
-    switch (graph_[call.step.first].kind) {
+void Network::run_call(const Call& call, const Workplace& place) {
+    switch (call.kind) {
         case network::OperationKind::input: break;
         case network::OperationKind::convolution:
         case network::OperationKind::transposed_convolution: return convolve(call, place);
@@ -164,11 +175,11 @@ void Network::run_step(size_t step, const Workplace& place) {
 void Network::convolve(const Call& call, const Workplace& place) {
     const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
     const auto rows_of = [&](size_t map) -> MapRows<const float> { return place.maps[map].read(); };
-    const bool adds = network::map_summed(graph_, call.step).has_value();
+    const auto operands = std::span(call.reads).first(call.reads.size() - (call.adds ? 1 : 0));
     ConvolutionCall work{.layer = call.layer->convolution,
-                         .in = mapped(network::operands_of(graph_, call.step), rows_of),
+                         .in = mapped(operands, rows_of),
                          .out = out.rows,
-                         .summand = adds ? place.maps[call.reads.back()].read() : MapRows<const float>{},
+                         .summand = call.adds ? place.maps[call.reads.back()].read() : MapRows<const float>{},
                          .n = in.n,
                          .h = in.h,
                          .w = in.w,
@@ -176,7 +187,7 @@ void Network::convolve(const Call& call, const Workplace& place) {
                          .columns = out.columns,
                          .weights = call.layer->weights,
                          .bias = call.layer->bias,
-                         .relu = call.step.is_fused() && !adds};
+                         .relu = call.step.is_fused() && !call.adds};
     work.streams = is_streamed(work);
     const auto scratch = [&place](int thread) { return place.scratch[static_cast<size_t>(thread)]; };
     const auto winograd = work.layer.winograd.bf16 ? kernels_.winograd_bf16 : kernels_.winograd;
@@ -197,10 +208,9 @@ void Network::convolve(const Call& call, const Workplace& place) {
 void Network::combine(const Call& call, const Workplace& place) {
     const Map &out = place.maps[call.step.last], &a = place.maps[call.reads.front()],
               &b = place.maps[call.reads.back()];
-    const network::OperationKind kind = graph_[call.step.first].kind;
     for_rows(threads_, out, [&](int64_t window, int64_t y) {
         const int64_t x = out.columns.begin;
-        kernels_.pixelwise({kind, a.rows.at(window, y, x), b.rows.at(window, y, x), out.rows.at(window, y, x)},
+        kernels_.pixelwise({call.kind, a.rows.at(window, y, x), b.rows.at(window, y, x), out.rows.at(window, y, x)},
                            {0, out.columns.size() * out.channels});
     });
 }

@@ -52,6 +52,16 @@ class Network {
     /// one, times the steps.
     void run(const BatchView& in, const BatchView& out, StepClock* clock = nullptr);
 
+    struct Call {
+        network::Step step;
+        network::OperationKind kind;       // of its first operation
+        std::vector<size_t> reads;         // maps that it reads
+        bool adds = false;                 // the last of them to a convolution
+        std::optional<PackedLayer> layer;  // of convolutions
+    };
+    /// The calls that compute `graph`, whose operation i is operation `origin[i]` of the network.
+    [[nodiscard]] std::vector<Call> calls_for(const network::Graph& graph, const std::vector<size_t>& origin) const;
+
     [[nodiscard]] const network::Graph& graph() const { return graph_; }
     [[nodiscard]] const std::vector<network::Step>& steps() const { return plan_.steps; }
     /// Memory for `arena`, and behind it the scratch memory of the threads. Throws OutOfMemory.
@@ -61,18 +71,14 @@ class Network {
     /// The map that an operation makes of `n` images, without memory: rows are neither placed nor made, columns are
     /// all.
     [[nodiscard]] Map map_of(size_t operation, int64_t n, Extent image) const;
-    /// All steps, as run_step. `clock`, where there is one, times them.
+    /// All steps, as run_call. `clock`, where there is one, times them.
     void run_steps(const Workplace& place, StepClock* clock);
-    /// Number `step` of steps(). Rows of the result that it makes, and those of the maps it reads, are in memory.
-    void run_step(size_t step, const Workplace& place);
+    /// Number `step` of steps(), as run_call.
+    void run_step(size_t step, const Workplace& place) { run_call(calls_[step], place); }
+    /// Rows of the result that it makes, and those of the maps it reads, are in memory.
+    void run_call(const Call& call, const Workplace& place);
 
   private:
-    struct Call {
-        network::Step step;
-        std::vector<size_t> reads;         // maps that it reads
-        std::optional<PackedLayer> layer;  // of convolutions
-    };
-
     [[nodiscard]] Map whole_map(size_t operation, const BatchView& in, const BatchView& out,
                                 const EngineBuffer& buffer) const;
     void convolve(const Call& call, const Workplace& place);

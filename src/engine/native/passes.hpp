@@ -22,16 +22,6 @@ class Bands final : public BandPass {
     void run(int64_t step, const void* in, void* out) override;
 
   private:
-    /// A step of the schedule's graph.
-    struct Call {
-        network::Step step;
-        std::vector<size_t> reads;  // maps of the schedule
-        std::vector<size_t> steps;  // of the network; the second one works on the result of the first, in its place
-        std::vector<size_t> last_reads;  // maps that no later call reads
-    };
-
-    [[nodiscard]] std::vector<Call> make_calls() const;
-    void run(const Call& call);
     [[nodiscard]] Map map_at(int64_t step, size_t operation) const;
     [[nodiscard]] float* block(size_t number) const;
     /// Bring the rows of a map that were kept after the step before, and keep those that the next step needs.
@@ -42,10 +32,10 @@ class Bands final : public BandPass {
     Network& network_;
     const network::BandSchedule& schedule_;
     network::BandMemory memory_;
-    const std::vector<size_t>& origin_;  // by operation of the schedule: that of the network
-    std::vector<Call> calls_;
+    const std::vector<size_t>& origin_;            // by operation of the schedule: that of the network
+    std::vector<Network::Call> calls_;             // of the schedule's graph
+    std::vector<std::vector<size_t>> last_reads_;  // by call: maps that no later one reads
     EngineBuffer buffer_;
-    std::vector<Map> maps_;  // by operation of the schedule
     Workplace place_;
 };
 
