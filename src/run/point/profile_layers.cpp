@@ -11,38 +11,51 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-
-namespace pb::engine {
-
-template <class V, record::Like<StepTime> S>
-void fields(V& v, S& time) {
-    v("first", time.step.first);
-    v("last", time.step.last);
-    v("joins", time.step.joins);
-    v("seconds", time.seconds);
-    v("part", time.part);
-}
-
-}  // namespace pb::engine
 
 namespace pb::run {
 
-template <class V, record::Like<ProfiledCall> C>
-void fields(V& v, C& call) {
-    v("windows", call.windows);
-    v("pixels", call.pixels);
-    v("seconds", call.seconds);
-    v("steps", call.steps);
-}
-
 namespace {
 
-/// Adds the times of a call to those of the calls before, which had the same steps.
-void add(ProfiledCall call, ProfiledCall& sum) {
-    call.seconds += sum.seconds;
-    for (size_t i = 0; i < sum.steps.size(); ++i) call.steps.at(i).seconds += sum.steps[i].seconds;
-    sum = std::move(call);
+struct StepSeconds {
+    size_t first = 0, last = 0;  // the step's operations
+    bool joins = false;
+    double seconds = 0;  // of all calls
+    double part = 1;     // of its map that it computes
+};
+
+template <class V, record::Like<StepSeconds> S>
+void fields(V& v, S& step) {
+    v("first", step.first);
+    v("last", step.last);
+    v("joins", step.joins);
+    v("seconds", step.seconds);
+    v("part", step.part);
+}
+
+/// The calls of one rank together.
+struct RankCalls {
+    int64_t windows = 0, pixels = 0;  // of one call
+    double seconds = 0;
+    std::vector<StepSeconds> steps;
+};
+
+template <class V, record::Like<RankCalls> R>
+void fields(V& v, R& calls) {
+    v("windows", calls.windows);
+    v("pixels", calls.pixels);
+    v("seconds", calls.seconds);
+    v("steps", calls.steps);
+}
+
+void add(const ProfiledCall& call, RankCalls& sum) {
+    sum.windows = call.windows;
+    sum.pixels = call.pixels;
+    sum.seconds += call.seconds;
+    sum.steps.resize(call.steps.size());
+    for (size_t i = 0; i < call.steps.size(); ++i) {
+        const auto& [step, seconds, part] = call.steps[i];
+        sum.steps[i] = {step.first, step.last, step.joins, sum.steps[i].seconds + seconds, part};
+    }
 }
 
 /// The share of a step's FLOP that the engine executes.
@@ -52,22 +65,22 @@ double executed_share(const plan::Point& point, const network::Graph& graph, siz
     return network::native_convolution(graph, operation, plan::winograd_form(point)).executed_share();
 }
 
-record::Profile profile_of(const ProfiledCall& calls, const plan::Point& point) {
+record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
     const network::Graph graph = point.graph();
     const auto num_calls = static_cast<double>(point.settings.protocol.profile);
     const auto value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
     record::Profile profile{
         .calls = point.settings.protocol.profile, .windows = calls.windows, .forward_s = calls.seconds / num_calls};
     profile.layers.reserve(calls.steps.size());
-    for (const auto& [step, took_s, part] : calls.steps) {
-        const network::StepCost cost = network::cost_of(graph, step);
-        const auto pixels = static_cast<int64_t>(std::llround(part * static_cast<double>(calls.pixels)));
+    for (const StepSeconds& step : calls.steps) {
+        const network::StepCost cost = network::cost_of(graph, {step.first, step.last, step.joins});
+        const auto pixels = static_cast<int64_t>(std::llround(step.part * static_cast<double>(calls.pixels)));
         profile.layers.push_back({.layer = cost.layer,
                                   .operation = cost.operation,
                                   .flop = cost.flop(pixels),
                                   .executed_flop = cost.flop(pixels) * executed_share(point, graph, step.first),
                                   .bytes = cost.bytes(pixels, value_bytes),
-                                  .seconds = took_s / num_calls});
+                                  .seconds = step.seconds / num_calls});
     }
     return profile;
 }
@@ -77,15 +90,15 @@ record::Profile profile_of(const ProfiledCall& calls, const plan::Point& point) 
 void profile_layers(const Team& team, Pipeline& pipeline, record::PointTrace& trace) {
     const plan::Point& point = trace.point;
     if (point.settings.protocol.profile == 0) return;
-    ProfiledCall mine;
+    RankCalls mine;
     together(team.ranks, [&] {
         for (int64_t call = 0; call < point.settings.protocol.profile; ++call) {
             comm::stop_if_interrupted();
             add(pipeline.profiled_call(), mine);
         }
     });
-    const std::vector<ProfiledCall> all = gather_records(*team.reduction, mine);
-    const auto slowest = std::ranges::max_element(all, {}, &ProfiledCall::seconds);
+    const std::vector<RankCalls> all = gather_records(*team.reduction, mine);
+    const auto slowest = std::ranges::max_element(all, {}, &RankCalls::seconds);
     if (slowest->steps.empty()) {
         trace.point.notes.push_back(fmt::format(
             "no profile: the engine {} on the device {} does not tell its layers apart; torch and native on the CPU do",
