@@ -22,11 +22,10 @@ fs::path cache_folder() {
 }
 
 std::optional<std::string> UserCache::find(const std::string& question) const {
-    constexpr size_t kLongest = 1000;
     std::error_code none;
     if (folder_.empty() || !fs::is_regular_file(file_of(question), none)) return std::nullopt;
     std::ifstream file(file_of(question));
-    std::string answer(kLongest, '\0');
+    std::string answer(kLongestAnswer + 1, '\0');  // with the end of its line
     file.read(answer.data(), static_cast<std::streamsize>(answer.size()));
     answer.resize(static_cast<size_t>(file.gcount()));
     const size_t end = answer.find('\n');
@@ -35,7 +34,7 @@ std::optional<std::string> UserCache::find(const std::string& question) const {
 }
 
 void UserCache::keep(const std::string& question, const std::string& answer) const {
-    if (folder_.empty()) return;
+    if (folder_.empty() || answer.size() > kLongestAnswer) return;
     try {
         make_folder(folder_);
         write_whole(file_of(question), answer + "\n");

@@ -1,6 +1,7 @@
 // What earlier runs on this machine found by trying, kept in the user's cache folder: one file for each answer.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,10 +16,13 @@ namespace pb {
 /// that cannot be written is not kept.
 class UserCache {
   public:
+    static constexpr size_t kLongestAnswer = size_t{1} << 16;
+
     /// `folder` is for one kind of answers, of one device and one set of versions; empty for no cache.
     explicit UserCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// The answer is one line of at most 1000 characters. `question` becomes the name of a file.
+    /// The answer is one line of at most kLongestAnswer characters: a longer one is not kept. `question` becomes the
+    /// name of a file.
     [[nodiscard]] std::optional<std::string> find(const std::string& question) const;
     void keep(const std::string& question, const std::string& answer) const;
 

@@ -34,8 +34,17 @@ TEST_F(Cache, KeepsWhatItIsGivenForTheNext) {
     EXPECT_EQ(cache_.find("other"), "eng4");
 }
 
+TEST_F(Cache, KeepsNoAnswerThatItWouldNotFind) {
+    const std::string longest(UserCache::kLongestAnswer, 'x');
+    cache_.keep("layer", longest);
+    EXPECT_EQ(cache_.find("layer"), longest);
+    cache_.keep("other", longest + "x");
+    EXPECT_EQ(cache_.find("other"), std::nullopt);
+    EXPECT_FALSE(fs::exists(folder_ / "other.txt"));
+}
+
 TEST_F(Cache, TakesNothingFromADamagedFile) {
-    std::string long_line(5001, 'x');
+    std::string long_line(UserCache::kLongestAnswer + 2, 'x');
     long_line.back() = '\n';
     for (const std::string& damaged : {std::string(), std::string("\n"), std::string("no end of line"), long_line}) {
         put(damaged);
