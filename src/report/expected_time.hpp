@@ -19,7 +19,7 @@ namespace pb::report {
 class Rates {
   public:
     struct Job {
-        std::string kind;  // network, precision, device, ranks
+        std::string kind;  // network, precision, engine, device, ranks
         std::optional<double> flop;
     };
     void add(const Job& job, double seconds);
