@@ -144,8 +144,10 @@ concept HasFields = requires(AnyVisitor visitor, T& value) {
     fields(visitor, value);
 };
 
-/// Names and texts, written as an object.
-using TextPairs = std::vector<std::pair<std::string, std::string>>;
+/// Names and values, written as an object.
+template <class T>
+using Pairs = std::vector<std::pair<std::string, T>>;
+using TextPairs = Pairs<std::string>;
 
 template <class T>
 inline constexpr bool kIsVector = false;

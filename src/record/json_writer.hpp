@@ -88,9 +88,10 @@ template <class T>
 [[nodiscard]] Json value_json(const std::vector<T>& values) {
     return array_of(values, [](const T& value) { return json_from(value); });
 }
-[[nodiscard]] inline Json value_json(const TextPairs& pairs) {
+template <class T>
+[[nodiscard]] Json value_json(const Pairs<T>& pairs) {
     Json all = Json::object();
-    for (const auto& [name, value] : pairs) all[name] = value;
+    for (const auto& [name, value] : pairs) all[name] = json_from(value);
     return all;
 }
 template <class T>

@@ -112,21 +112,21 @@ template <class T>
         return {{"type", "integer"}, {"minimum", 0}};
     else if constexpr (std::is_same_v<T, std::string>)
         return {{"type", "string"}};
-    else if constexpr (requires { value.value; })  // a form with the schema of its value
-        return schema_of(value.value);
-    else {
+    else if constexpr (HasFields<T>) {
         SchemaWriter writer;
         T none;
         fields(writer, none);
         return writer.object();
-    }
+    } else  // a form with the schema of its value
+        return schema_of(value.value);
 }
 template <class T>
 [[nodiscard]] Json value_schema(const std::vector<T>& /*values*/) {
     return list_schema(schema_of(T{}));
 }
-[[nodiscard]] inline Json value_schema(const TextPairs& /*pairs*/) {
-    return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+template <class T>
+[[nodiscard]] Json value_schema(const Pairs<T>& /*pairs*/) {
+    return {{"type", "object"}, {"additionalProperties", schema_of(T{})}};
 }
 template <class T>
 [[nodiscard]] Json value_schema(const OrNull<T>& form) {

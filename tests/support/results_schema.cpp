@@ -1,5 +1,6 @@
 #include "support/results_schema.hpp"
 
+#include "measure/study/study_fields.hpp"
 #include "measure/summary_fields.hpp"
 #include "record/environment.hpp"
 #include "record/point.hpp"
@@ -71,14 +72,21 @@ record::Json resume_schema() {
     return line.object();
 }
 
+record::Json study_summary_schema() {
+    record::SchemaWriter line;
+    line.add("type", constant("study_summary"), "");
+    fields(line, measure::StudySummary{});
+    return line.object();
+}
+
 }  // namespace
 
 record::Json results_schema() {
     return {{"environment", record::schema_of(record::Environment{})},
-            {"batch_search", record::schema_of(record::BatchSearch{})},
             {"study", study_schema()},
             {"resume", resume_schema()},
-            {"point", point_line_schema()}};
+            {"point", point_line_schema()},
+            {"study_summary", study_summary_schema()}};
 }
 
 }  // namespace pb::report

@@ -1,6 +1,7 @@
 #include "report/results/json_values.hpp"
 
 #include "config/text.hpp"
+#include "measure/study/study_fields.hpp"
 #include "measure/summary_fields.hpp"
 #include "network/graph_text.hpp"
 #include "record/json_writer.hpp"
@@ -85,6 +86,13 @@ record::Json json_of(const record::PointTrace& trace, const measure::Summary& su
     record::JsonWriter writer(line);
     fields(writer, trace);
     line["summary"] = summary_json(summary);
+    return line;
+}
+
+record::Json json_of(const measure::StudySummary& study) {
+    record::Json line{{"type", "study_summary"}};
+    record::JsonWriter writer(line);
+    fields(writer, study);
     return line;
 }
 

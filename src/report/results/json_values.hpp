@@ -26,10 +26,6 @@ namespace pb::report {
 [[nodiscard]] record::Json json_of(const measure::StudySummary& study);
 [[nodiscard]] record::Json json_of(const measure::Verdict& verdict);
 
-/// Adds the figures that charts are drawn from (series over the width, rooflines, groups of points, the intervals and
-/// shares of each point) to `line`, that of the study's summary.
-void add_findings(const measure::StudySummary& study, record::Json& line);
-
 /// Returns one line. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes.
 [[nodiscard]] std::string line_of(const record::Json& value);
 /// The same, indented, as files of JSON have it.
