@@ -1,6 +1,5 @@
 #include "app/custom_networks.hpp"
 
-#include "app/network_trials.hpp"
 #include "app/terminal.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_support.hpp"

@@ -5,6 +5,7 @@
 #include "comm/communicator.hpp"
 #include "config/settings.hpp"
 
+#include "patchbench/engine/denoiser.hpp"
 #include "patchbench/network/network_card.hpp"
 
 #include <filesystem>
@@ -32,6 +33,17 @@ struct LookOptions {
 
 /// Looks at `file`. Throws UsageError that says what is wrong with it, and for code that is not trusted.
 [[nodiscard]] LookedAt look_at_network(const std::filesystem::path& file, const LookOptions& options);
+
+// Finds what tiling must know of a network by running windows through it (network_trials.cpp). A line on stderr shows
+// that this goes on, for large networks take minutes.
+
+/// Tries the network in `file` with the engine of `options`, unless an earlier run kept in `cache` what it found with
+/// the same versions; an empty path: nothing is kept. Throws UsageError that names the file.
+[[nodiscard]] LookedAt try_network(const std::filesystem::path& file, const engine::EngineOptions& options,
+                                   const std::filesystem::path& cache);
+
+/// Finds the range of a network whose operations are known. Throws likewise.
+[[nodiscard]] LookedAt try_range(const std::filesystem::path& file, const network::NetworkCard& card);
 
 inline constexpr const char* kTrustHelp =
     "run networks that are code (.pt, .pt2, .py): they run as you. Without it they are refused";

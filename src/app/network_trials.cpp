@@ -1,5 +1,4 @@
-#include "app/network_trials.hpp"
-
+#include "app/custom_networks.hpp"
 #include "app/terminal.hpp"
 #include "base/network_format.hpp"
 #include "base/sha256.hpp"

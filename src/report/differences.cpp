@@ -1,11 +1,15 @@
 #include "report/differences.hpp"
 
+#include "base/mapped.hpp"
 #include "config/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -104,6 +108,16 @@ auto into(SettingTexts& texts) {
     };
 }
 
+plan::Point with_file_names(plan::Point point) {
+    config::PointSettings& settings = point.settings;
+    for (std::string* file : {&settings.image.path, &settings.image.clean, &settings.weights, &settings.network.file,
+                              &settings.engine.file, &settings.timed.results})
+        *file = std::filesystem::path(*file).filename().string();
+    return point;
+}
+
+std::string key_by_names(const plan::Point& point) { return plan::key_of(with_file_names(point)); }
+
 }  // namespace
 
 std::string Difference::text() const {
@@ -152,6 +166,33 @@ std::vector<Difference> differences(const SettingTexts& here, const SettingTexts
     std::vector<Difference> all;
     for (size_t i = 0; i < here.size(); ++i) add(all, here[i].first, here[i].second, there[i].second);
     return all;
+}
+
+void PointIdentities::add(const std::vector<const plan::Point*>& points) {
+    std::map<std::string, std::string> by_paths;
+    for (const plan::Point* point : points) {
+        const std::string name = key_by_names(*point), key = plan::key_of(*point);
+        const auto [first, is_new] = by_paths.try_emplace(name, key);
+        if (!is_new && first->second != key) ambiguous_.insert(name);
+    }
+}
+
+void PointIdentities::add(const plan::Plan& plan) {
+    add(mapped(plan.points, [](const plan::Point& point) { return &point; }));
+}
+
+void PointIdentities::add(const ResultsFile& file) {
+    for (int64_t session = 0; session < std::ssize(file.sessions); ++session) add(file.planned_points(session));
+}
+
+std::string PointIdentities::of(const plan::Point& point) const {
+    std::string name = key_by_names(point);
+    return ambiguous_.contains(name) ? plan::key_of(point) : name;
+}
+
+std::vector<Difference> work_differences(const plan::Point& here, const plan::Point& there) {
+    auto by_names = differences(work_texts(with_file_names(here)), work_texts(with_file_names(there)));
+    return by_names.empty() ? differences(work_texts(here), work_texts(there)) : by_names;
 }
 
 }  // namespace pb::report

@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "report/comparison_doubts.hpp"
 #include "report/differences.hpp"
-#include "report/point_identities.hpp"
 #include "report/tables/tables.hpp"
 
 #include <fmt/format.h>

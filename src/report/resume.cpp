@@ -2,7 +2,6 @@
 
 #include "base/mapped.hpp"
 #include "report/differences.hpp"
-#include "report/point_identities.hpp"
 #include "report/results/json_values.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 
 #include "app/denoise/arguments.hpp"
 #include "app/denoise/image_line.hpp"
-#include "app/denoise/image_passes.hpp"
 #include "app/denoise/noise_level.hpp"
 #include "app/denoise/progress.hpp"
 #include "comm/communicator.hpp"

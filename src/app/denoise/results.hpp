@@ -3,7 +3,6 @@
 #pragma once
 
 #include "app/denoise/image_line.hpp"
-#include "app/denoise/image_passes.hpp"
 #include "app/denoise/progress.hpp"
 #include "comm/communicator.hpp"
 #include "measure/summary.hpp"
