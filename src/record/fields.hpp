@@ -77,13 +77,6 @@ template <class T>
 struct ThreeDigits {
     T& value;
 };
-/// A flag, written as one of two words.
-template <class T>
-struct Words {
-    T& value;
-    const char* if_true;
-    const char* if_false;
-};
 /// A field that files of earlier versions lack. It then keeps its default.
 template <class T>
 struct Later {
@@ -125,7 +118,6 @@ template <class T> Mib<T> mib(T& value) { return {value}; }
 template <class T> Decibels<T> decibels(T& value) { return {value}; }
 template <class T> DrawnSeconds<T> drawn_seconds(T& value) { return {value}; }
 template <class T> ThreeDigits<T> three_digits(T& value) { return {value}; }
-template <class T> Words<T> words(T& value, const char* if_true, const char* if_false) { return {value, if_true, if_false}; }
 template <class T> Later<T> later(T& value) { return {value}; }
 template <class T> Unwritten<T> unwritten(T& value) { return {value}; }
 template <class F> Derived<F> derived(F compute) { return {std::move(compute)}; }

@@ -192,13 +192,6 @@ void read_value(const JsonField& json, Mib<T>& form) {
     if (!(mib >= 0 && mib < kLargestMib)) json.fail("no memory is that large");
     form.value = std::llround(mib * kMiB);
 }
-template <class T>
-void read_value(const JsonField& json, Words<T>& form) {
-    const std::string text = json.text();
-    form.value = text == form.if_true;
-    if (!form.value && text != form.if_false)
-        json.fail(fmt::format("{} or {} is expected here", form.if_true, form.if_false));
-}
 template <class E, class T, class U>
 void read_value(const JsonField& json, ByName<E, T, U>& form) {
     form.value.assign(form.repetitions.size(), {});

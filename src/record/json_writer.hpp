@@ -119,10 +119,6 @@ template <class T>
 [[nodiscard]] Json value_json(const ThreeDigits<T>& form) {
     return array_of(form.value, to_three_digits);
 }
-template <class T>
-[[nodiscard]] Json value_json(const Words<T>& form) {
-    return form.value ? form.if_true : form.if_false;
-}
 template <class F>
 [[nodiscard]] Json value_json(const Derived<F>& form) {
     return json_from(form.compute());

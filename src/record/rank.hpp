@@ -75,18 +75,26 @@ void fields(V& v, S& span) {
     v("end_s", drawn_seconds(span.end_s));
 }
 
+/// The pass that a timeline shows: the last warm-up, or the last timed repetition.
+enum class TimelineOf : uint8_t { warm_up, repetition };
+
+constexpr auto enum_names(TimelineOf) {
+    return std::to_array<EnumName<TimelineOf>>(
+        {{TimelineOf::warm_up, "warm-up"}, {TimelineOf::repetition, "repetition"}});
+}
+
 /// The stages of one rank in one pass of a point. All ranks use one clock: 0 is when the first rank left the barrier.
 struct Timeline {
     std::vector<Span> spans;   // the first spans; empty: not recorded
     int64_t num_dropped = 0;   // later spans, beyond the limit `timeline`
     double clock_error_s = 0;  // largest error of this rank's clock relative to rank 0's; 0 on the same host
-    bool is_timed = false;     // true: last timed repetition; false: last warm-up
+    TimelineOf of = TimelineOf::warm_up;
     [[nodiscard]] bool empty() const { return spans.empty(); }
 };
 
 template <class V, Like<Timeline> T>
 void fields(V& v, T& timeline) {
-    v("of", words(timeline.is_timed, "repetition", "warm-up"));
+    v("of", timeline.of);
     v("clock_error_s", amount(timeline.clock_error_s), "how far this rank's clock may be off rank 0's");
     v("dropped", whole(timeline.num_dropped), "later spans that were not kept");
     v.columns(timeline.spans);

@@ -53,7 +53,7 @@ inline record::RankTrace traced_rank(int rank) {
         .spans = {{record::Stage::gather, 0, 0.001, 0.01}, {record::Stage::forward, 0, 0.01, 0.8 + 0.1 * rank}},
         .num_dropped = 3,
         .clock_error_s = rank == 2 ? 2.5e-6 : 0,
-        .is_timed = false};
+        .of = record::TimelineOf::warm_up};
     return trace;
 }
 

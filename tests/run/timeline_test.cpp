@@ -71,7 +71,7 @@ TEST(GatherTimeline, StartsWhenTheFirstRankLeftTheBarrier) {
         const record::Timeline& timeline = traces[static_cast<size_t>(r)].timeline;
         ASSERT_EQ(timeline.spans.size(), static_cast<size_t>(std::min(2, r + 1)));
         EXPECT_EQ(timeline.num_dropped, std::max(0, r - 1));
-        EXPECT_TRUE(timeline.is_timed);
+        EXPECT_EQ(timeline.of, record::TimelineOf::repetition);
         EXPECT_EQ(timeline.clock_error_s, 0);
         EXPECT_EQ(timeline.spans.back().stage, record::Stage::forward);
         EXPECT_EQ(timeline.spans.back().batch, std::min(1, r));
@@ -109,7 +109,7 @@ TEST_F(RecordedPass, ShowsEveryStageOfEveryBatchInOrder) {
         EXPECT_GE(spans.front().begin_s, 0);
         EXPECT_EQ(spans.back().stage, record::Stage::exchange);
         EXPECT_EQ(spans.back().batch, -1);
-        EXPECT_FALSE(rank.timeline.is_timed) << "there was a warm-up to look at";
+        EXPECT_EQ(rank.timeline.of, record::TimelineOf::warm_up) << "there was a warm-up to look at";
         EXPECT_EQ(rank.wall_s.size(), 2u) << "what is recorded is no repetition";
     }
 }
@@ -120,7 +120,7 @@ TEST_F(RecordedPass, IsTheLastRepetitionWhereThereIsNoWarmUp) {
     if (!world_.is_root()) return;
     for (const auto& rank : trace.ranks) {
         const auto& spans = rank.timeline.spans;
-        EXPECT_TRUE(rank.timeline.is_timed);
+        EXPECT_EQ(rank.timeline.of, record::TimelineOf::repetition);
         double forward_s = 0;
         for (const record::Span& span : spans)
             if (span.stage == record::Stage::forward) forward_s += span.end_s - span.begin_s;

@@ -164,10 +164,6 @@ template <class T>
 [[nodiscard]] Json value_schema(const ThreeDigits<T>& /*form*/) {
     return list_schema(number_schema(Sign::not_negative));
 }
-template <class T>
-[[nodiscard]] Json value_schema(const Words<T>& form) {
-    return {{"enum", {form.if_false, form.if_true}}};
-}
 template <class F>
 [[nodiscard]] Json value_schema(const Derived<F>& form) {
     return schema_of(form.compute());

@@ -59,7 +59,7 @@ class ChromeTrace {
     /// Returns the end time of the rank's last span.
     double add_rank(const record::RankTrace& rank, const std::string& point) {
         hosts_[rank.rank] = rank.host;
-        const auto& [spans, num_dropped, clock_error_s, is_timed] = rank.timeline;
+        const auto& [spans, num_dropped, clock_error_s, of] = rank.timeline;
         double begin_s = HUGE_VAL, end_s = 0;
         for (const record::Span& span : spans) {
             if (!(span.end_s >= span.begin_s)) continue;  // the file is damaged

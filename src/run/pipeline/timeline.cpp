@@ -45,7 +45,8 @@ ClockOffset ask(const comm::Communicator& ranks, const std::function<double()>& 
 /// Converts the spans to rank 0's clock, in seconds since `origin_s`.
 record::Timeline align(const LoggedPass& pass, const ClockOffset& clock, double origin_s) {
     const auto since = [&](double own_s) { return own_s - clock.offset_s - origin_s; };
-    record::Timeline timeline{pass.spans.spans(), pass.spans.num_dropped(), clock.error_s, pass.is_timed};
+    record::Timeline timeline{pass.spans.spans(), pass.spans.num_dropped(), clock.error_s,
+                              pass.is_timed ? record::TimelineOf::repetition : record::TimelineOf::warm_up};
     for (record::Span& span : timeline.spans) {
         span.begin_s = since(span.begin_s);
         span.end_s = since(span.end_s);
