@@ -56,7 +56,6 @@ struct StudyText {
 
 struct PresetText {
     std::string name;
-    Place place;
     StudyText study;
 };
 

@@ -151,7 +151,7 @@ class StudyReader {
                 yaml_.fail(entry.second.Mark(), "presets, " + name + ": must be a map of settings (`{patch: 64}`)");
             MapRead read;
             read_map(entry.second, Level::preset, read);
-            all.push_back({name, yaml_.place(entry.first.Mark()), study(read)});
+            all.push_back({name, study(read)});
         }
         return all;
     }
