@@ -23,18 +23,6 @@ TEST(Throttle, LetsOneUpdatePassInAnInterval) {
     EXPECT_FALSE(throttle.is_due(100.1)) << "intervals that were missed are not made up for";
 }
 
-TEST(Tenths, AreTenWhateverTheNumber) {
-    for (const size_t count : {3u, 10u, 36u, 1000u}) {
-        Tenths tenths(count, 0);
-        size_t told = 0;
-        for (size_t done = 1; done <= count; ++done) told += tenths.is_next(done) ? 1 : 0;
-        EXPECT_EQ(told, std::min<size_t>(count, 10)) << count;
-    }
-    Tenths resumed(36, 18);
-    EXPECT_FALSE(resumed.is_next(19)) << "not half of them again";
-    EXPECT_TRUE(resumed.is_next(22));
-}
-
 TEST(SecondsLeft, FollowTheAverageRate) {
     EXPECT_FALSE(seconds_left(0, 3)) << "nothing is known yet";
     EXPECT_DOUBLE_EQ(*seconds_left(0.25, 3), 9);

@@ -23,8 +23,7 @@ Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
       finished_(num_points - rest.size()),
       left_(rest),
       drawing_(kUpdateIntervalS, 0),
-      logging_(kLogIntervalS, kLogIntervalS),
-      tenths_(num_points, finished_) {
+      logging_(kLogIntervalS, kLogIntervalS) {
     std::transform(rest.rbegin(), rest.rend(), std::back_inserter(planned_passes_), planned_passes);
     draw_bar();
 }
@@ -78,7 +77,8 @@ void Progress::finish(const record::PointTrace& trace, measure::Validity validit
 }
 
 bool Progress::is_worth_a_line(record::PointStatus status) {
-    const bool is_tenth = tenths_.is_next(finished_) && !line_.is_on_terminal();
+    const auto tenth_of = [&](size_t done) { return 10 * done / num_points_; };
+    const bool is_tenth = tenth_of(finished_) > tenth_of(finished_ - 1) && !line_.is_on_terminal();
     return status == record::PointStatus::ok ? is_tenth : num_failed_++ < kMostNamed || is_tenth;
 }
 

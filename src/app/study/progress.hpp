@@ -30,6 +30,7 @@ class Progress final : public run::ProgressListener {
     void finish(const record::PointTrace& trace, measure::Validity validity);
 
   private:
+    /// Of a point that has just finished.
     [[nodiscard]] bool is_worth_a_line(record::PointStatus status);
     [[nodiscard]] std::string elapsed() const;
     [[nodiscard]] std::string times(double spent_on_point_s) const;
@@ -47,7 +48,6 @@ class Progress final : public run::ProgressListener {
     std::string activity_;
     TerminalLine line_;
     report::Throttle drawing_, logging_;
-    report::Tenths tenths_;
     double start_s_ = monotonic_seconds();
     double point_start_s_ = start_s_, passes_start_s_ = start_s_;
 };

@@ -62,11 +62,6 @@ bool Throttle::is_due(double now_s) {
     return true;
 }
 
-bool Tenths::is_next(size_t done) {
-    const size_t before = std::exchange(reached_, tenth_of(done));
-    return reached_ > before;
-}
-
 std::optional<double> seconds_left(double fraction, double seconds) {
     if (fraction <= 0) return std::nullopt;
     return seconds * std::max(0.0, 1 - fraction) / fraction;

@@ -23,17 +23,6 @@ class Throttle {
     double interval_s_, next_s_;
 };
 
-/// Tells when another tenth of `count` things is done: ten times in all, whatever their number.
-class Tenths {
-  public:
-    Tenths(size_t count, size_t done) : count_(count), reached_(tenth_of(done)) {}
-    [[nodiscard]] bool is_next(size_t done);
-
-  private:
-    [[nodiscard]] size_t tenth_of(size_t done) const { return count_ == 0 ? 0 : 10 * done / count_; }
-    size_t count_, reached_;
-};
-
 /// The time for the rest of some work at its average rate, after `fraction` of it took `seconds`. None at the start.
 [[nodiscard]] std::optional<double> seconds_left(double fraction, double seconds);
 
