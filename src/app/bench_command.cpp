@@ -45,10 +45,7 @@ constexpr const char* kUntrained = "seed:1";
 
 struct BenchArguments {
     config::Assignments given;  // in the order of the tables of settings
-    std::string out;
-    RecordOptions record;
-    double max_time_s = 0;  // 0: no limit
-    bool trusts_model = false;
+    StudyRun study;
 };
 
 const char* default_of(std::string_view key) {
@@ -195,14 +192,11 @@ fs::path make_temporary_folder() {
 ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
     const config::Config config = bench_config(arguments.given);  // wrong options are refused before MPI starts
     if (comm::is_first_process())
-        print_folded(text_stream(arguments.record.json), chosen_text(arguments.given, config));
-    return run_study({.load = [&] { return bench_config(arguments.given); },
-                      .out = arguments.out,
-                      .default_folder = [](const config::Config& /*config*/) { return make_temporary_folder(); },
-                      .record = arguments.record,
-                      .max_time_s = arguments.max_time_s,
-                      .trusts_model = arguments.trusts_model},
-                     raw);
+        print_folded(text_stream(arguments.study.record.json), chosen_text(arguments.given, config));
+    StudyRun study = arguments.study;
+    study.load = [&] { return bench_config(arguments.given); };
+    study.default_folder = [](const config::Config& /*config*/) { return make_temporary_folder(); };
+    return run_study(study, raw);
 }
 
 }  // namespace
@@ -211,12 +205,13 @@ void add_bench_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<BenchArguments>();
     CLI::App* command = app.add_subcommand("bench", "run a study that is given by options, and report its figures");
     command
-        ->add_option("--out", arguments->out, "folder for results and images (default: a new one for temporary files)")
+        ->add_option("--out", arguments->study.out,
+                     "folder for results and images (default: a new one for temporary files)")
         ->check(not_empty());
-    command->add_flag("--json", arguments->record.json,
+    command->add_flag("--json", arguments->study.record.json,
                       "print the lines of results.jsonl on standard output, and the text on standard error");
-    add_measuring(*command, arguments->record, arguments->max_time_s);
-    command->add_flag("--trust-model", arguments->trusts_model, kTrustHelp);
+    add_measuring(*command, arguments->study);
+    command->add_flag("--trust-model", arguments->study.trusts_model, kTrustHelp);
     for (const auto& setting : bench_settings()) add_setting_option(*command, setting, arguments->given);
     command->footer(
         "Several values of a setting are an axis, and axes multiply: --patch 128,256 --batch 1,4 measures four "

@@ -22,10 +22,8 @@ constexpr const char* kProfiled = "profile=3";
 
 struct RunArguments {
     StudyArguments study;
-    std::string out;
+    StudyRun run;
     bool dry_run = false;
-    RecordOptions record;
-    double max_time_s = 0;  // 0: no limit
     int64_t launches = 1;
     std::string launcher;
 };
@@ -33,12 +31,10 @@ struct RunArguments {
 fs::path default_folder(const config::Config& config) { return fs::path("results") / config.study.name; }
 
 ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
-    StudyRun study{.load = [&] { return load_study(arguments.study); },
-                   .out = arguments.out,
-                   .default_folder = default_folder,
-                   .record = arguments.record,
-                   .max_time_s = arguments.max_time_s,
-                   .trusts_model = arguments.study.trusts_model};
+    StudyRun study = arguments.run;
+    study.load = [&] { return load_study(arguments.study); };
+    study.default_folder = default_folder;
+    study.trusts_model = arguments.study.trusts_model;
     study.record.inputs = {arguments.study.file};
     study.record.can_resume = true;
     return run_study(study, raw);
@@ -57,10 +53,10 @@ ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
     const config::Config config = load_study(arguments.study);
     StudyLaunches launches{.count = arguments.launches,
                            .launcher = arguments.launcher,
-                           .folder = arguments.out.empty() ? default_folder(config) : fs::path(arguments.out),
+                           .folder = arguments.run.out.empty() ? default_folder(config) : fs::path(arguments.run.out),
                            .inputs = inputs_of(config),
-                           .resumes = arguments.record.resume,
-                           .is_verbose = arguments.record.verbose || arguments.record.json};
+                           .resumes = arguments.run.record.resume,
+                           .is_verbose = arguments.run.record.verbose || arguments.run.record.json};
     launches.inputs.insert(arguments.study.file);
     return run_launches(launches, raw);
 }
@@ -71,7 +67,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand("run", "run a study and report its figures");
     add_study(*command, arguments->study);
-    command->add_option("--out", arguments->out, "folder for results and images (default: results/<name>)")
+    command->add_option("--out", arguments->run.out, "folder for results and images (default: results/<name>)")
         ->check(not_empty());
     command->add_flag("--dry-run", arguments->dry_run, "print the points and stop");
     const auto explain = [] {  // prints the text and ends
@@ -79,15 +75,16 @@ void add_run_command(CLI::App& app, Action& chosen) {
     };
     command->add_flag_callback("--explain", explain,
                                "print what each figure means and what can limit a point, and stop");
-    command->add_flag("--resume", arguments->record.resume,
+    command->add_flag("--resume", arguments->run.record.resume,
                       "go on with the results in the folder: what is finished there is not measured again");
     command
-        ->add_flag("--force", arguments->record.force, "with --resume: although the environment or the study changed")
+        ->add_flag("--force", arguments->run.record.force,
+                   "with --resume: although the environment or the study changed")
         ->needs("--resume");
     command->add_flag_callback(
         "--profile", [arguments] { arguments->study.overrides.emplace_back(kProfiled); },
         "time the layers of each point's network one by one, after its repetitions, as --set profile=3");
-    add_measuring(*command, arguments->record, arguments->max_time_s);
+    add_measuring(*command, arguments->run);
     CLI::Option* launches =
         add_number<int64_t>(*command, "--launches", arguments->launches, {1, measure::kMostLaunches}, "",
                             "start the program so often, one after the other, each with results of its own in "

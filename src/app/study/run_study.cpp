@@ -262,12 +262,13 @@ ExitCode run_study(const StudyRun& study, const Arguments& raw) {
     return with_ranks(raw, [&](RankSession& session) { return run_on(study, raw, session); });
 }
 
-void add_measuring(CLI::App& command, RecordOptions& record, double& max_time_s) {
+void add_measuring(CLI::App& command, StudyRun& study) {
+    RecordOptions& record = study.record;
     command.add_flag(
         "--strict", record.strict,
         "exit with 4 when a point is INVALID, has fewer than 6 repetitions, or was measured in another environment");
     add_number<double>(
-        command, "--max-time", max_time_s, {1e-3, config::kMaxSeconds * 366}, "s",
+        command, "--max-time", study.max_time_s, {1e-3, config::kMaxSeconds * 366}, "s",
         "time after which no point is started and the current one is dropped; exit code 5 (default: none)");
     add_choice(command, "--csv-style", record.csv_style, "columns of results.csv (default: tidy)");
     command.add_flag("--verbose", record.verbose,

@@ -48,6 +48,6 @@ struct StudyRun {
 [[nodiscard]] ExitCode run_study(const StudyRun& study, const Arguments& raw);
 
 /// Adds the options that `run` and `bench` have in common.
-void add_measuring(CLI::App& command, RecordOptions& record, double& max_time_s);
+void add_measuring(CLI::App& command, StudyRun& study);
 
 }  // namespace pb::app
