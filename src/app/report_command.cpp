@@ -100,10 +100,10 @@ ExitCode make_report(const ReportArguments& arguments) {
     if (!page_only)
         for (const auto& file : results) files.push_back(report::load_results(file));
     write(outputs_of(arguments, results, files), results);
-    if (!arguments.csv.empty() && arguments.csv_style != report::CsvStyle::tidy)
-        for (const auto& point : report::left_out_of_exports(files))
-            print_text(stderr, "the CSV has no column for the verdict, and holds a point that is not VALID: {}\n",
-                       point);
+    const bool has_verdicts = arguments.csv.empty() || arguments.csv_style == report::CsvStyle::tidy;
+    if (const auto points = report::left_out_of_exports(files); !has_verdicts && !points.empty())
+        print_text(stderr, "points of the CSV that are not VALID, which --csv-style tidy has a column for: {}\n",
+                   fmt::join(points, "; "));
     if (std::ranges::none_of(arguments.exports, holds_valid_points_only)) return ExitCode::ok;
     for (const auto& point : report::left_out_of_exports(files))
         print_text(stderr, "left out of the exports, which hold VALID points: {}\n", point);

@@ -96,7 +96,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
         ->check(not_empty());
     set_action(*command, chosen, [arguments](const Arguments& raw) {
         if (arguments->dry_run) return dry_run(*arguments);
-        if (arguments->launches > 1) return launch_study(*arguments, raw);
+        if (arguments->launches > 1 || !arguments->launcher.empty()) return launch_study(*arguments, raw);
         return measure_study(*arguments, raw);
     });
 }

@@ -97,7 +97,8 @@ void rate_core_share(const record::PointTrace& trace, Summary& summary) {
 /// one that is far from the others changes no median.
 void rate_spread(const record::PointTrace& trace, Summary& summary) {
     constexpr double kMostRatio = 3, kLeastSeconds = 0.1;
-    if (!summary.pipeline_low_s || *summary.pipeline_high_s <= kMostRatio * *summary.pipeline_low_s) return;
+    if (summary.simulated || !summary.pipeline_low_s) return;
+    if (*summary.pipeline_high_s <= kMostRatio * *summary.pipeline_low_s) return;
     if (std::accumulate(trace.wall_s.begin(), trace.wall_s.end(), 0.0) < kLeastSeconds) return;
     std::vector<double> times = trace.wall_s;
     std::ranges::sort(times);

@@ -173,7 +173,9 @@ Range Work::largest_batch() const {
         }
         return most;
     };
-    return std::ranges::max(batches(), {}, bytes_of);
+    std::vector<Range> full = batches();
+    std::erase_if(full, [size = full.front().size()](const Range& run) { return run.size() != size; });
+    return std::ranges::max(full, {}, bytes_of);
 }
 
 double Work::work_per_call(const std::vector<Range>& runs) const {

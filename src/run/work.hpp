@@ -50,7 +50,8 @@ struct Work {
     /// The core of the window for a place in a batch, in pixels of the window.
     [[nodiscard]] Rect core_at(const Range& run, int64_t place) const;
     [[nodiscard]] Range resident_batch() const;
-    /// The batch that takes the most memory: of cropped windows, those of one core go through the network together.
+    /// The full batch that takes the most memory: of cropped windows, those of one core go through the network
+    /// together.
     [[nodiscard]] Range largest_batch() const;
     /// The arithmetic of `runs`, all batches of this work that were taken, by that of as many forward calls on a
     /// resident batch: a ragged batch, a short last band and a cropped window are less than a whole one.

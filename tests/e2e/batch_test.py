@@ -49,7 +49,7 @@ class BatchTest(program.ProgramTest):
             code, output = self.finish(self.submit(script))
             self.assertEqual(code, 0, output)
             self.assertRegex(output, 'CHECK: (OK|.* 0 wrong)')
-            self.assertIn('RESULT: VALID', output)
+            self.assert_valid(output.splitlines()[-1])
         self.assertIn('resumed: 2 of 2', output, 'the second job')
 
     def test_outside_its_system_a_script_says_how_it_is_submitted(self):

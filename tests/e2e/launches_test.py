@@ -140,6 +140,23 @@ class Launches(program.ProgramTest):
         late = self.script('late.sh', '"$@"; exit 7')
         result = self.started('--launches', 2, '--launcher', late, code=1)
         self.assertRegex(result.stdout, r'RESULT: FAILED .*launch 1: .*ended with exit code 7')
+        for end, code in (('exit 3', 3), ('kill -9 $$', 1)):
+            with self.subTest(end=end):
+                late = self.script('late.sh', f'"$@"; {end}')
+                result = self.started('--launches', 2, '--resume', '--launcher', late, code=code)
+                self.assertRegex(result.stdout, rf'RESULT: FAILED .*ended with exit code {137 if code == 1 else code}')
+
+    def test_no_launch_is_started_after_one_that_a_signal_ended(self):
+        """A batch system sends its signal to the ranks, not to the program that starts them."""
+        study = STUDY.replace('min_reps: 6', 'min_reps: 100000')
+        ends = self.script('ends.sh', '"$@" & sleep 2; kill -TERM $!; wait $!')
+        result = run('run', self.write('long.yaml', study), '--out', self.folder / 'out', '--launches', 3, '--launcher', ends,
+                     code=5)
+        self.assertIn('launches: 1 of 3', result.stdout)
+
+    def test_a_single_launch_has_its_launcher(self):
+        self.started('--launches', 1, '--launcher', ' '.join([*MPIRUN, '-n', '2']))
+        self.assertEqual([len(one['ranks']) for one in self.environments()], [2])
 
     def test_a_killed_start_takes_its_launch_along(self):
         """SIGKILL, as a job's end or the kernel sends it, leaves no time to hand anything on."""

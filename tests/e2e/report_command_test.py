@@ -97,6 +97,13 @@ class Report(program.ProgramTest):
             self.assertAlmostEqual(float(row['avg_time_ms']), 1000 * float(ours['pipeline_mean_s']))
             self.assertEqual(row['avg_memory_mb'], ours['allocated_peak_mib'])
 
+    def test_points_that_are_not_valid_are_named_beside_tables_without_a_verdict(self):
+        self.invalid = self.folder / 'invalid.jsonl'
+        self.invalid.write_text(self.file.read_text().replace('"validity":"VALID"', '"validity":"INVALID"'))
+        for style, is_said in (('tidy', False), ('reference', True), ('frameworks', True)):
+            said = run('report', self.invalid, '--csv', self.folder / 'out.csv', '--csv-style', style, code=0).stderr
+            self.assertEqual('that are not VALID' in said, is_said, style)
+
     def test_several_files_and_folders(self):
         text = self.report(self.out, self.file, '--csv', '-')
         self.assertEqual([row['file'] for row in rows(text)], ['real'] * 2 + [self.folder.name] * 2)

@@ -162,7 +162,7 @@ TEST(Recommendation, SaysWhichPointsWereNotCompared) {
     for (auto& trace : {&traces[0], &traces[2]}) trace->wall_s = trace->ranks[0].wall_s = {1, 2, 3, 4, 5, 6};
     EXPECT_EQ(recommended(traces)[0].point, 1);
     EXPECT_EQ(recommended(traces)[0].reason,
-              "the only verified point without visible seams; 2 not VALID, or not verified, and not compared with it");
+              "the only verified point without visible seams; 2 not compared: not VALID, or not verified");
 }
 
 TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {

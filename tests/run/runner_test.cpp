@@ -545,6 +545,15 @@ TEST_F(RunPoint, TheLargestBatchOfCroppedWindowsHasRoomForThoseWithinTheImage) {
     }
 }
 
+TEST_F(RunPoint, AShortLastBatchIsNotTriedForAWholeOne) {
+    config::PointSettings settings = searched_point(0);  // of 3 windows on two ranks, the last lies within the image
+    settings.layout = Layout::channels_last;
+    settings.image = {.height = 96, .width = 64};
+    settings.halo = {config::HaloSetting::Kind::exact, 0};
+    settings.last_batch = config::LastBatch::ragged;
+    EXPECT_EQ(run(settings).status, record::PointStatus::ok);
+}
+
 TEST_F(RunPoint, WithoutACapTheWindowsAreTheLimit) {
     const record::PointTrace trace = run(searched_point(0));
     ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;

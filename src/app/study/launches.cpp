@@ -101,7 +101,7 @@ int wait_for(pid_t child) {
         ::kill(child, SIGTERM);
         was_told = true;
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ExitCode::failed);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);  // as a shell has it
 }
 
 /// Returns the more serious of two exit codes.
@@ -113,12 +113,21 @@ ExitCode graver(ExitCode a, ExitCode b) {
 
 measure::Verdict failed_by(const std::string& reason) { return {measure::Validity::failed, {reason}, {}}; }
 
-measure::Verdict verdict_of(const fs::path& results_file) {
+struct LaunchEnd {
+    ExitCode code = ExitCode::ok;
+    measure::Verdict verdict;
+    bool was_interrupted = false;  // by a signal, which a batch system may send to the ranks alone
+};
+
+/// The end by the launch's results. The code is the caller's.
+LaunchEnd end_of(const fs::path& results_file) {
     try {
         const auto results = report::load_results(results_file);
-        return results.end ? results.end->verdict : failed_by("it did not end");
+        const bool was_interrupted = std::ranges::any_of(
+            results.points, [](const auto& point) { return point.summary.status == record::PointStatus::interrupted; });
+        return {{}, results.end ? results.end->verdict : failed_by("it did not end"), was_interrupted};
     } catch (const UsageError& error) {  // killed before its first line was whole
-        return failed_by(error.what());
+        return {{}, failed_by(error.what())};
     }
 }
 
@@ -162,11 +171,6 @@ int wait_for_launch(const StudyLaunches& options, int64_t launch, const std::vec
     return code;
 }
 
-struct LaunchEnd {
-    ExitCode code = ExitCode::ok;
-    measure::Verdict verdict;
-};
-
 /// Runs a launch and judges it by its own results, never by those that it found.
 LaunchEnd run_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
     const fs::path results = report::launch_folder(options.folder, launch) / report::kResultsName;
@@ -176,9 +180,13 @@ LaunchEnd run_launch(const StudyLaunches& options, int64_t launch, const std::ve
     const ExitCode code = is_own_code ? static_cast<ExitCode>(status) : ExitCode::failed;
     if (file_version(results) == before)
         return {graver(code, ExitCode::failed), failed_by("it left no results of its own")};
-    LaunchEnd end{code, verdict_of(results)};
-    if (!is_own_code || (code == ExitCode::failed && end.verdict.validity == measure::Validity::valid))
-        end.verdict = failed_by(fmt::format("it left results, but ended with exit code {}", status));
+    LaunchEnd end = end_of(results);
+    end.code = code;
+    const bool is_explained = code == ExitCode::ok || code == ExitCode::partial;
+    if (!is_own_code || (!is_explained && end.verdict.validity == measure::Validity::valid)) {
+        end.verdict.validity = measure::Validity::failed;
+        end.verdict.reasons.push_back(fmt::format("it left results, but ended with exit code {}", status));
+    }
     return end;
 }
 
@@ -268,11 +276,13 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
     ExitCode worst = ExitCode::ok;
     measure::Verdict verdict;
     int64_t started = 0;
-    while (started < options.count && comm::interruption().empty() && worst != ExitCode::usage) {
+    bool goes_on = true;
+    while (started < options.count && comm::interruption().empty() && goes_on) {
         ++started;
         const LaunchEnd end = run_launch(options, started, launch_command(options, started, words, program));
         worst = graver(worst, end.code);
         add_verdict(verdict, started, end.verdict);
+        goes_on = worst != ExitCode::usage && !end.was_interrupted;
     }
     if (worst == ExitCode::usage) return worst;
     if (started < options.count) {

@@ -93,13 +93,14 @@ class Group {
   public:
     Group(const PointGroup& group, const StudyPoints& points) : points_(points) {
         recommendation_.label = group.label;
+        StudyPoints members;
         for (const size_t member : group.members)
-            if (competes(points[member])) recommendation_.points.push_back(points[member].summary->index);
+            if (competes(points[member])) members.push_back(points[member]);
+        for (const StudyPoint& member : members) recommendation_.points.push_back(member.summary->index);
         // A repeated point does not compete with itself: it is the first that qualifies, or the first.
-        for (const bool qualifying : {true, false})
-            for (const size_t member : group.members)
-                if (competes(points[member]) && (standing_of(points[member]) == Standing::qualifies) == qualifying)
-                    add(points[member]);
+        std::ranges::stable_partition(
+            members, [](const StudyPoint& member) { return standing_of(member) == Standing::qualifies; });
+        for (const StudyPoint& member : members) add(member);
     }
 
     [[nodiscard]] bool is_empty() const { return num_measured_ == 0; }
@@ -115,10 +116,9 @@ class Group {
         const auto label = [](const StudyPoint& point) { return point.summary->label; };
         recommendation_.point_label =
             unique_label(*best.summary, std::ranges::count(points_, best.summary->label, label));
-        recommendation_.reason = why(best, qualified_);
+        recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
         if (const int64_t others = count(Standing::not_valid); others > 0)
-            recommendation_.reason += fmt::format("; {} not VALID, or not verified, and not compared with it", others);
-        if (qualified_.size() > 1) recommendation_.reason += caution(qualified_);
+            recommendation_.reason += fmt::format("; {} not compared: not VALID, or not verified", others);
         return recommendation_;
     }
 

@@ -70,8 +70,8 @@ void require_not_inverted(const std::string& path, const image::ImageFile& file)
     if (file.metadata().inverted)
         throw UsageError(
             path +
-            ": has white as zero and is read inverted, so that neither a nodata value nor a range is one of "
-            "its samples; convert it to black as zero, or leave them out (denoise: --nodata none)");
+            ": has white as zero and is read inverted, so that neither a nodata value nor a range LO:HI is one of "
+            "its samples; convert it to black as zero, or leave them out (denoise: --nodata none, --range auto)");
 }
 
 [[noreturn]] void refuse_range(const std::string& path, const UsageError& reason) {
@@ -113,16 +113,6 @@ OpenImage open_stack(const config::ImageSettings& settings, std::span<const int6
     return open_file(settings);
 }
 
-}  // namespace
-
-void check_given_range(const config::ImageSettings& given, const OpenFiles& files) {
-    if (config::parse_range(given.range).kind != config::RangeChoice::Kind::fixed) return;
-    require_not_inverted(given.path, *files.image);
-    if (files.clean) require_not_inverted(given.clean, *files.clean);
-}
-
-namespace {
-
 OpenFiles open_with(const config::ImageSettings& settings,
                     const std::function<OpenImage(const config::ImageSettings&)>& open) {
     OpenFiles files;
@@ -137,6 +127,12 @@ OpenFiles open_with(const config::ImageSettings& settings,
 }
 
 }  // namespace
+
+void check_given_range(const config::ImageSettings& given, const OpenFiles& files) {
+    if (config::parse_range(given.range).kind != config::RangeChoice::Kind::fixed) return;
+    require_not_inverted(given.path, *files.image);
+    if (files.clean) require_not_inverted(given.clean, *files.clean);
+}
 
 OpenImage open_file(const config::ImageSettings& settings) {
     if (settings.raw.empty()) return image::open_image(settings.path);

@@ -15,12 +15,13 @@ BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
     plan::Point point = bench.point;
     point.batch = batch;
     const comm::Communicator& ranks = bench.team.ranks;
-    Work work = make_work(point, ranks.rank());
-    if (work.windows.size() > 0) work.resident = work.largest_batch();
+    Work work;
     double seconds = 0;
     int64_t peak = 0;
     const Attempt tried = attempt([&] {
         comm::stop_if_interrupted();
+        work = make_work(point, ranks.rank());
+        if (work.windows.size() > 0) work.resident = work.largest_batch();
         const auto pipeline = make_pipeline(bench.denoiser, work, bench.options, bench.channels, bench.sample_type);
         if (bench.options.device.is_cuda())
             (void)pipeline->forward_call();  // on a CPU only `largest` tries batches, and it needs only the memory

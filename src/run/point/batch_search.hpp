@@ -32,9 +32,9 @@ struct TrialBench {
     DType sample_type = DType::f32;
 };
 
-/// Collective. The call is that of the rank's batch that takes the most memory. The peak covers only the call:
-/// preparation tries algorithms in all free memory. Throws PointFailed for
-/// any error except too little memory or too many elements.
+/// Collective. The call is that of the rank's full batch that takes the most memory. The peak covers only the call:
+/// preparation tries algorithms in all free memory. Throws PointFailed for any error except too little memory or too
+/// many elements.
 [[nodiscard]] BatchTrial try_batch(const TrialBench& bench, int64_t batch);
 
 /// The number of windows in the largest share, which limits the batch.
