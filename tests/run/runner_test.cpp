@@ -549,6 +549,7 @@ TEST_F(RunPoint, AShortLastBatchIsNotTriedForAWholeOne) {
     config::PointSettings settings = searched_point(0);  // of 3 windows on two ranks, the last lies within the image
     settings.layout = Layout::channels_last;
     settings.image = {.height = 96, .width = 64};
+    settings.patch = 32;
     settings.halo = {config::HaloSetting::Kind::exact, 0};
     settings.last_batch = config::LastBatch::ragged;
     EXPECT_EQ(run(settings).status, record::PointStatus::ok);
