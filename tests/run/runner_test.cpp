@@ -546,10 +546,11 @@ TEST_F(RunPoint, TheLargestBatchOfCroppedWindowsHasRoomForThoseWithinTheImage) {
 }
 
 TEST_F(RunPoint, AShortLastBatchIsNotTriedForAWholeOne) {
-    config::PointSettings settings = searched_point(0);  // of 3 windows on two ranks, the last lies within the image
+    // Of the three windows of a rank of two, only the last has context above and below.
+    config::PointSettings settings = searched_point(0);
     settings.layout = Layout::channels_last;
-    settings.image = {.height = 96, .width = 64};
-    settings.patch = 32;
+    settings.image = {.height = 192, .width = 128};
+    settings.patch = 64;
     settings.halo = {config::HaloSetting::Kind::exact, 0};
     settings.last_batch = config::LastBatch::ragged;
     EXPECT_EQ(run(settings).status, record::PointStatus::ok);
