@@ -441,6 +441,23 @@ TEST_F(VerificationTest, AWindowOfEachRankIsHeldToDoublePrecisionWhereAskedFor) 
     }
 }
 
+TEST_F(VerificationTest, DoublePrecisionOfAWindowAloneIsNotThatOfTheImage) {
+    Runner runner(world_, topology_, study_);  // it remembers results in double precision
+    config::PointSettings settings = point_with("seed:1");
+    settings.engine = EngineKind::native;
+    settings.image = {.height = 128, .width = 64};
+    settings.patch = 64;  // of the whole width, as bands are
+    settings.batch.count = 1;
+    settings.protocol.verify_fp64 = true;
+    using Kind = config::HaloSetting::Kind;
+    for (const config::HaloSetting halo : {config::HaloSetting{Kind::pixels, 0}, {Kind::carried, 0}}) {
+        settings.halo = halo;
+        const record::PointTrace trace = runner.run(point_of(settings), {});
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        expect_passed(trace);
+    }
+}
+
 TEST_F(VerificationTest, AChecksumCannotBeCheckedWindowByWindow) {
     config::PointSettings settings = small_point();
     settings.output = config::OutputKind::checksum;

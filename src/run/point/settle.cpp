@@ -1,6 +1,7 @@
 #include "run/point/settle.hpp"
 
 #include "base/mapped.hpp"
+#include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "image/quality.hpp"
 #include "run/agreement.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace pb::run {
 
@@ -96,8 +98,14 @@ plan::Point scene_point(const plan::Point& point) {
 /// Everything that the answer depends on.
 std::string question_of(const plan::Point& scene, const engine::Weights& weights) {
     constexpr int kMethod = 2;  // to be raised when the search changes
-    return fmt::format("halo-{}-{}-sigma-{:.6g}-trained-{:.6g}-tolerance-{:.6g}-{}", weights.sha256, weights.channels(),
-                       scene.sigma, weights.trained_sigma.value_or(0), scene.settings.halo_tolerance, kMethod);
+    std::string question =
+        fmt::format("halo-{}-{}-sigma-{:.6g}-trained-{:.6g}-tolerance-{:.6g}-{}", weights.sha256, weights.channels(),
+                    scene.sigma, weights.trained_sigma.value_or(0), scene.settings.halo_tolerance, kMethod);
+    if (const auto& card = scene.settings.network.card) {  // of one file a card may say another range or kind of noise
+        const std::string text = network::to_text(*card);
+        question += "-card-" + sha256_of(std::as_bytes(std::span(text)));
+    }
+    return question;
 }
 
 std::optional<int64_t> halo_in(const std::optional<std::string>& answer, int64_t alignment, int64_t most) {

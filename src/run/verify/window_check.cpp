@@ -176,7 +176,8 @@ std::optional<Difference> compare_own_window(const Subject& subject, const Toler
     const auto windows = readable_windows(subject.share.windows_done(), work, subject.output(), kProbeSeed);
     if (windows.empty()) return std::nullopt;
     const plan::Tile tile = work.tile(windows.front());
-    const std::string key = "fp64 " + key_of(subject, tile.window) + ' ' + key_of(subject, tile.core);
+    const std::string key = fmt::format("fp64 {} {} {}", key_of(subject, tile.window), key_of(subject, tile.core),
+                                        plan::is_in_bands(subject.point()) ? "with all context" : "of the window");
     const image::Image& exact = cache.find(key, [&] { return expected_of(subject, *subject.exact, tile, tile.core); });
     const auto read_noisy = [&] { return subject.reference.source().read_noisy(tile.core); };
     return find_difference(subject.output(), {tile.core, exact, read_noisy}, tolerance);
