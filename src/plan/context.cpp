@@ -84,12 +84,12 @@ ContextWay exchanged_way(const Point& open) {
 
 bool is_contiguous(const Point& point) { return point.settings.schedule == config::Schedule::contiguous; }
 
-/// Whether one rank would carry rows, whatever memory it has.
-bool one_rank_carries(const Point& open) {
+/// Whether one rank would carry rows, whatever memory it has: rather than tiles with `seam_halo` (see context_ways).
+bool one_rank_carries(const Point& open, const std::optional<int64_t>& seam_halo) {
     Point alone = open;
     alone.num_ranks = alone.weight_sharers = 1;
     alone.most_mib = static_cast<double>(open.settings.memory_limit_mib);
-    const std::vector<ContextWay> ways = context_ways(alone, std::nullopt);
+    const std::vector<ContextWay> ways = context_ways(alone, seam_halo);
     return is_carried(cheapest_way(ways).point);
 }
 
@@ -218,7 +218,7 @@ void weigh_context(Point& point, const Topology& topology) {
     if (!point.halo && takes_exact_halo(point)) return take_exact_halo(point);
     if (point.halo || !is_weighed(point)) return;
     point.most_mib = most_mib_of(point, topology);
-    point.only_bands = is_contiguous(point) && point.num_ranks > 1 && one_rank_carries(point);
+    point.only_bands = is_contiguous(point) && point.num_ranks > 1 && one_rank_carries(point, std::nullopt);
     const std::vector<ContextWay> ways = context_ways(point, std::nullopt);
     if (const ContextWay& best = cheapest_way(ways); best.is_exact) take(point, ways, best);
 }
@@ -229,6 +229,7 @@ void settle_searched_halo(Point& point, int64_t seam_halo) {
         note_work(point);
         return settle_winograd(point);
     }
+    if (is_contiguous(point) && point.num_ranks > 1 && one_rank_carries(point, seam_halo)) point.only_bands = true;
     const std::vector<ContextWay> ways = context_ways(point, seam_halo);
     take(point, ways, cheapest_way(ways));
 }

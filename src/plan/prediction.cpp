@@ -157,13 +157,19 @@ int64_t sample_bytes(const Point& point) {
 
 double bytes_to_root(const Point& point, const Topology& topology) {
     const config::PointSettings& settings = point.settings;
-    if (settings.workload == config::Workload::whole || settings.output == config::OutputKind::file) return 0;
+    const bool stays = settings.output == config::OutputKind::file || settings.output == config::OutputKind::checksum;
+    if (settings.workload == config::Workload::whole || stays) return 0;
+    const bool is_shared = settings.schedule == config::Schedule::dynamic;
     const TileGrid grid = tile_grid(point);
     const std::vector<int> members = members_of(topology, point.num_ranks, settings.placement);
     double pixels = 0;
     for (int rank = 0; rank < point.num_ranks; ++rank) {
         if (topology.place_of(members[static_cast<size_t>(rank)]).node == topology.place_of(members.front()).node)
             continue;
+        if (is_shared) {
+            pixels += static_cast<double>(point.source.extent.pixels()) / point.num_ranks;
+            continue;
+        }
         const Range windows = windows_of_rank(point, grid, rank);
         for (int64_t index = windows.begin; index < windows.end; ++index)
             pixels += static_cast<double>(grid.tile(index).core.extent.pixels());

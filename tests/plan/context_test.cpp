@@ -252,6 +252,19 @@ TEST(Context, WaysWithSmallTilesCostMore) {
     EXPECT_THAT(point.notes, testing::Contains(HasSubstr("Winograd tiles of 2 x 2")));
 }
 
+TEST(Context, SeveralRanksTakeNoTilesWhereOneCarriesRowsRatherThanTheSearchedHalo) {
+    config::PointSettings settings = weighed_point();
+    settings.image.height = 256;
+    settings.image.width = 1024;
+    settings.memory_limit_mib = 30;  // strips cost more than tiles with the smallest halo, less than with this one
+    for (const int ranks : {1, 2, 4}) {
+        Point point = planned(settings, make_local_topology(ranks));
+        ASSERT_FALSE(point.halo.has_value()) << "a halo is searched";
+        settle_searched_halo(point, 12);
+        EXPECT_TRUE(is_in_bands(point)) << ranks << ": " << point.halo_note;
+    }
+}
+
 TEST(Context, ExchangedRowsCostAsMapsOfTheWholeWidth) {
     const std::vector<ContextWay> ways = context_ways(planned(weighed_point(), make_local_topology(3)), 1);
     const auto exchanged = std::ranges::find_if(ways, [](const ContextWay& way) { return is_exchanged(way.point); });

@@ -52,8 +52,13 @@ TEST(Prediction, OnlyRowsOfOtherNodesTravelToTheRoot) {
     EXPECT_GT(bytes_on(4, 1), bytes_on(4, 2));
     EXPECT_LT(bytes_on(4, 1), all);
     EXPECT_NEAR(bytes_on(2, 1), all / 2, all / 4) << "the second of two halves";
-    settings.output = config::OutputKind::file;
-    EXPECT_EQ(bytes_on(4, 1), 0);
+    settings.schedule = config::Schedule::dynamic;
+    EXPECT_DOUBLE_EQ(bytes_on(4, 1), 0.75 * all) << "of equally fast ranks";
+    settings.schedule = config::Schedule::contiguous;
+    for (const auto stays : {config::OutputKind::file, config::OutputKind::checksum}) {
+        settings.output = stays;
+        EXPECT_EQ(bytes_on(4, 1), 0);
+    }
     settings.output = config::OutputKind::memory;
     settings.workload = config::Workload::whole;
     EXPECT_EQ(bytes_on(4, 1), 0) << "the root computes it";
