@@ -10,6 +10,8 @@
 #include "report/metrics.hpp"
 #include "report/tables/tables.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <CLI/CLI.hpp>
 
 namespace pb::app {
@@ -56,7 +58,8 @@ ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
                            .folder = arguments.run.out.empty() ? default_folder(config) : fs::path(arguments.run.out),
                            .inputs = inputs_of(config),
                            .resumes = arguments.run.record.resume,
-                           .is_verbose = arguments.run.record.verbose || arguments.run.record.json};
+                           .is_verbose = arguments.run.record.verbose || arguments.run.record.json,
+                           .is_limited = arguments.run.max_time_s > 0};
     launches.inputs.insert(arguments.study.file);
     return run_launches(launches, raw);
 }
@@ -95,6 +98,9 @@ void add_run_command(CLI::App& app, Action& chosen) {
         ->needs(launches)
         ->check(not_empty());
     set_action(*command, chosen, [arguments](const Arguments& raw) {
+        if (arguments->dry_run && !arguments->launcher.empty())
+            throw UsageError("--dry-run plans for the ranks that run it: " + arguments->launcher +
+                             " patchbench run STUDY --dry-run, without --launcher");
         if (arguments->dry_run) return dry_run(*arguments);
         if (arguments->launches > 1 || !arguments->launcher.empty()) return launch_study(*arguments, raw);
         return measure_study(*arguments, raw);

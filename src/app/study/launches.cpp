@@ -87,17 +87,21 @@ pid_t start(const std::vector<std::string>& command, int output) {
     return child;
 }
 
-/// Waits for a launch and returns its exit code. Forwards a signal sent to this process alone once, so that the launch
-/// keeps what is finished.
+/// Waits for a launch and returns its exit code. Forwards a signal once, so that the launch keeps what is finished.
+/// That of Ctrl-C it forwards late: a terminal sends it to the launch, too, and by a second signal mpirun kills its
+/// ranks.
 int wait_for(pid_t child) {
-    constexpr std::chrono::milliseconds kPause{50};
+    constexpr std::chrono::milliseconds kPause{50}, kEndsByItself{6000};
     int status = 0;
     bool was_told = false;
+    std::chrono::milliseconds interrupted_for{0};
     for (pid_t done = 0; done != child; std::this_thread::sleep_for(kPause)) {
         done = ::waitpid(child, &status, WNOHANG);
         if (done < 0 && errno != EINTR) return static_cast<int>(ExitCode::failed);
         if (done == child) break;
         if (was_told || comm::interruption().empty()) continue;
+        interrupted_for += kPause;
+        if (comm::interruption() == "SIGINT" && interrupted_for < kEndsByItself) continue;
         ::kill(child, SIGTERM);
         was_told = true;
     }
@@ -282,7 +286,7 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
         const LaunchEnd end = run_launch(options, started, launch_command(options, started, words, program));
         worst = graver(worst, end.code);
         add_verdict(verdict, started, end.verdict);
-        goes_on = worst != ExitCode::usage && !end.was_interrupted;
+        goes_on = worst != ExitCode::usage && (options.is_limited || !end.was_interrupted);
     }
     if (worst == ExitCode::usage) return worst;
     if (started < options.count) {
