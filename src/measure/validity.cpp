@@ -96,7 +96,7 @@ void rate_core_share(const record::PointTrace& trace, Summary& summary) {
 /// A median says little where the repetitions agree on nothing. Those of a short measurement are not judged. A single
 /// one that is far from the others changes no median.
 void rate_spread(const record::PointTrace& trace, Summary& summary) {
-    constexpr double kMostRatio = 3, kLeastSeconds = 0.1;
+    constexpr double kMostRatio = 3, kLeastSeconds = 1;
     if (summary.simulated || !summary.pipeline_low_s) return;
     if (*summary.pipeline_high_s <= kMostRatio * *summary.pipeline_low_s) return;
     if (std::accumulate(trace.wall_s.begin(), trace.wall_s.end(), 0.0) < kLeastSeconds) return;

@@ -105,8 +105,7 @@ std::string disturbance_of(std::span<const RankTrace> ranks) {
 
 std::string foreign_work_of(std::span<const RankTrace> ranks) { return join_hosts(ranks, add_foreign_work); }
 
-std::optional<double> core_share_of(const PointTrace& trace) {
-    constexpr double kLeastSeconds = 0.1;
+std::optional<double> core_share_of(const PointTrace& trace, double least_s) {
     const bool may_compute_elsewhere = trace.point.settings.engine == EngineKind::python;
     if (!is_timed_by_processors(trace) || may_compute_elsewhere) return std::nullopt;
     // A rank that waits for another spins: in a sum that would make up for a core that it lacked in other repetitions.
@@ -119,7 +118,7 @@ std::optional<double> core_share_of(const PointTrace& trace) {
             forward_s += rank.stage_s[i][Stage::forward];
             own_s += rank.cpu_s[i];
         }
-        if (forward_s < kLeastSeconds || own_s <= 0) continue;
+        if (forward_s < least_s || own_s <= 0) continue;
         is_known = true;
         for (size_t i = 0; i < repetitions; ++i)
             if (const double call_s = rank.stage_s[i][Stage::forward]; call_s > 0)

@@ -182,8 +182,8 @@ struct PointTrace {
 /// CPU time of a rank's process by the time of its forward calls: of each repetition the least over ranks, 1 at most,
 /// and of these the median, since the figures are medians. Below 1 a rank waited for a core: a limit of its container,
 /// cores that ranks share, other work. None where no CPU computes, where an adapter of the user may compute elsewhere,
-/// in less than 0.1 s of calls, and where a time is not known.
-[[nodiscard]] std::optional<double> core_share_of(const PointTrace& trace);
+/// in less than `least_s` of calls, and where a time is not known.
+[[nodiscard]] std::optional<double> core_share_of(const PointTrace& trace, double least_s = 1);
 
 /// Processed pixels by their arithmetic.
 [[nodiscard]] inline double computed_pixels(const PointTrace& trace) {

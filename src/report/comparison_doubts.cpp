@@ -47,10 +47,11 @@ bool is_crowded(const Side& side) {
 
 /// Share of the time of its calls for which a rank had a core, the mean of the launches; none where one does not tell.
 std::optional<double> core_share_of(const Side& side) {
+    constexpr double kLeastSeconds = 0.1;  // of one launch; a side has several
     std::vector<double> shares;
     for (const auto* point : side.launches) {
         if (!has_figures(*point)) continue;
-        const auto share = record::core_share_of(point->trace);
+        const auto share = record::core_share_of(point->trace, kLeastSeconds);
         if (!share) return std::nullopt;
         shares.push_back(*share);
     }
