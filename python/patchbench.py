@@ -7,9 +7,9 @@
 
 Needs NumPy. The program is that of the variable PATCHBENCH, else `patchbench` on PATH. An array is (height, width) or
 (height, width, channels); of a stack, give the list of its pages: `denoise_all(list(stack))`. Floats are in [0,1],
-unless `range` says which values are; integers have the range of their type. Other keywords are options of
-`patchbench denoise` (`patchbench denoise --help`): `memory_limit_mib=500` is `--memory-limit-mib 500`, True is an
-option without a value, and None or False is none.
+unless `range` says which values are; uint8 and uint16 have the range of their type, and other integers need `range`.
+Other keywords are options of `patchbench denoise` (`patchbench denoise --help`): `memory_limit_mib=500` is
+`--memory-limit-mib 500`, True is an option without a value, and None or False is none.
 """
 import json
 import os

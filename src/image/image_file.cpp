@@ -113,13 +113,12 @@ void check_format(const ImageInfo& info, const Format& format, const std::filesy
     if (stored_bytes(info) > format.most_bytes) refuse(file, name + " cannot hold more than 4 GiB", "use .png or .tif");
 }
 
-void check_alpha(const ImageToSave& image, const Format& format, const std::filesystem::path& file) {
+void check_alpha(const ImageToSave& image, const std::filesystem::path& file) {
     if (!has_alpha(image)) return;
     require(image.alpha.extent == image.pixels.extent && image.alpha.channels == 1 &&
                 image.alpha.dtype == image.pixels.dtype,
             "alpha does not have the extent and type of the pixels");
-    if (image.metadata != nullptr && image.metadata->premultiplied_alpha && !format.holds_all)
-        refuse(file, std::string(format.name) + " cannot hold colours multiplied by alpha", "use .tif");
+    if (image.metadata != nullptr) check_can_hold_alpha(*image.metadata, file);
 }
 
 }  // namespace
@@ -175,7 +174,7 @@ bool is_image_name(const std::filesystem::path& file) {
 void save_image(const ImageToSave& image, const std::filesystem::path& file) {
     const Format& format = format_of(file);
     check_format(info_of(image), format, file);
-    check_alpha(image, format, file);
+    check_alpha(image, file);
     AtomicFile target(file);
     format.write(image, target);
     target.commit();
@@ -183,6 +182,12 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file) {
 
 void check_can_hold(const ImageInfo& info, const std::filesystem::path& file) {
     check_format(info, format_of(file), file);
+}
+
+void check_can_hold_alpha(const ImageMetadata& metadata, const std::filesystem::path& file) {
+    const Format& format = format_of(file);
+    if (metadata.premultiplied_alpha && !format.holds_all)
+        refuse(file, std::string(format.name) + " cannot hold colours multiplied by alpha", "use .tif");
 }
 
 void check_can_save(const ImageInfo& info, const std::filesystem::path& file) {

@@ -109,6 +109,10 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file);
 /// Throws UsageError when `save_image` would refuse `info` under this name, whatever the folder is.
 void check_can_hold(const ImageInfo& info, const std::filesystem::path& file);
 
+/// The same for what an image with alpha says of it: PNG, WebP and BMP cannot hold colours that are multiplied by
+/// alpha.
+void check_can_hold_alpha(const ImageMetadata& metadata, const std::filesystem::path& file);
+
 /// Checks before the work begins that an image can be saved. Throws as check_can_hold, and when the folder does not
 /// exist or cannot be written.
 void check_can_save(const ImageInfo& info, const std::filesystem::path& file);

@@ -32,6 +32,12 @@ Names names_of(const std::vector<TiffTag>& tags) {
 }
 
 /// Whether the resolution fits into `file`, which is no TIFF.
+/// In metres, or as TIFF has it without a unit: pixels per micrometre, as ImageJ counts them, or a mere ratio.
+bool has_resolution(const ImageMetadata& metadata) {
+    const auto& own = metadata.tiff_resolution;
+    return metadata.x_resolution_per_m || (own && (own->x != 1 || own->y != 1));
+}
+
 bool keeps_resolution(const ImageMetadata& metadata, const std::filesystem::path& file) {
     const std::string extension = extension_of(file);
     if (extension == ".npy" || extension == ".raw" || extension == ".webp") return false;
@@ -119,7 +125,7 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
         if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
         if (!metadata.exif.empty() && !holds_packets(extension)) lost.push_back("EXIF" + orientation_remark(metadata));
         if (!metadata.xmp.empty() && !holds_packets(extension)) lost.emplace_back("XMP");
-        if (metadata.x_resolution_per_m && !keeps_resolution(metadata, file)) lost.emplace_back("resolution");
+        if (has_resolution(metadata) && !keeps_resolution(metadata, file)) lost.emplace_back("resolution");
         if (is_lossy(file)) add_too_large_for_jpeg(metadata, lost);
         if (extension == ".png") add_too_large_for_png(metadata, lost);
         if (metadata.has_unnamed_channel && extension != ".npy" && extension != ".raw")

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <sstream>
 
 namespace pb::image {
@@ -43,13 +44,19 @@ float to_unit_value(double value, const SampleRange& range) {
     throw UsageError(text.str());
 }
 
-/// Returns `value` as a sample of `type` holds it, or nothing where an integer type cannot hold it.
+/// Returns `value` as a sample of `type` holds it, or nothing where the type cannot hold it. A float type has it
+/// rounded, also where the type's largest value is written with few digits and so lies a little beyond.
 std::optional<double> as_held(DType type, std::optional<double> value) {
     if (!value) return value;
     std::optional<double> held;
-    with_sample_type(type, [&](auto zero) { held = value_of(sample_of<decltype(zero)>(*value)); });
-    if (!is_float(type) && held != value) return std::nullopt;
-    return held;
+    double largest = 0;
+    with_sample_type(type, [&](auto zero) {
+        held = value_of(sample_of<decltype(zero)>(*value));
+        largest = value_of(sample_of<decltype(zero)>(std::copysign(std::numeric_limits<double>::max(), *value)));
+    });
+    constexpr double kFewDigits = 1e-3;
+    const bool is_beyond = held == largest && std::abs(*value) > (1 + kFewDigits) * std::abs(largest);
+    return is_beyond || (!is_float(type) && held != value) ? std::nullopt : held;
 }
 
 /// The samples of one channel around a pixel. Coordinates are those of `around`.

@@ -311,7 +311,8 @@ class CustomNetworkTest(program.ProgramTest):
                            'def make_network():\n    return Blocks()\n')
         self.write('blocks.py.card.yaml', 'channels: 3\nalignment: 6\nradius: 5\nhalo: 0\n')
         image = self.write('in.png', program.png(300, 40))
-        for options, code in (((), 0), (('--patch', '256'), 2)):
+        ours, without = self.write('ours.yaml', 'patch: 256\n'), self.write('without.yaml', 'batch: 2\n')
+        for options, code in (((), 0), (('--patch', '256'), 2), (('--config', ours), 2), (('--config', without), 0)):
             program.run('denoise', image, self.folder / 'out.png', '--network', model, '--trust-model', '--device', 'cpu',
                         '--sigma', '0.1', *options, timeout=300, code=code)
 

@@ -383,6 +383,13 @@ class Bands(Samples):
         again = self.denoise('out.npy', 'again.npy', '--sigma', '0.02', '--bands', '1', *GRAY)[0]
         self.assertEqual(self.denoise('out.tif', 'twice.npy', '--sigma', '0.02', '--bands', '1', *GRAY)[0], again)
 
+    def test_one_band_keeps_its_axis(self):
+        values = [round(1000 * value) for value in scene()[:EDGE * EDGE]]
+        self.write('axis.npy', npy(values, (EDGE, EDGE, 1), '<u2'))
+        for bands in ((), ('--bands', '1')):
+            out = self.denoise('axis.npy', 'out.npy', '--sigma', '0.02', *bands, *GRAY)[0]
+            self.assertIn(f"'shape': ({EDGE}, {EDGE}, 1)".encode(), out, bands)
+
     def test_bands_are_compressed_as_asked_for(self):
         self.write_bands(range(1, 8))
         bands = ('--sigma', '0.02', '--bands', '1', *GRAY)

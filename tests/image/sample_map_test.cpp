@@ -109,6 +109,11 @@ TEST(SampleMap, ANodataValueIsTakenAsTheTypeHoldsIt) {
     for (const double nodata : {-9999.0, 0.5, 1e10, std::nan("")})
         EXPECT_FALSE(SampleMap(DType::u16, {0, 1}, true, nodata).nodata().has_value()) << nodata;
     EXPECT_EQ(SampleMap(DType::i16, {0, 1}, true, -9999).nodata(), -9999);
+    constexpr double kLargest = std::numeric_limits<float>::max();
+    EXPECT_EQ(SampleMap(DType::f32, {0, 1}, true, -3.40282346638529e+38).nodata(), -kLargest) << "as GDAL writes it";
+    EXPECT_EQ(SampleMap(DType::f16, {0, 1}, true, 1e-7).nodata(), std::ldexp(1, -23)) << "the nearest subnormal";
+    for (const auto& [type, beyond] : {std::pair(DType::f32, 1e39), {DType::f32, -1e39}, {DType::f16, -1e5}})
+        EXPECT_FALSE(SampleMap(type, {0, 1}, true, beyond).nodata()) << beyond << ": the largest sample is no gap";
 }
 
 TEST(SampleMap, NoSampleBecomesNodata) {

@@ -263,6 +263,16 @@ TEST_F(Tiff, AResolutionOfLessThanADotPerUnitIsRead) {
     EXPECT_EQ(file->metadata().y_resolution_per_m, 25);
 }
 
+TEST_F(Tiff, AResolutionWithoutAUnitIsNamedWhereItIsLost) {
+    ImageMetadata metadata;
+    metadata.tiff_resolution = TiffResolution{10, 10, RESUNIT_NONE};  // pixels per micrometre, by ImageJ
+    for (const char* other : {"b.png", "b.jpg", "b.npy"})
+        EXPECT_THAT(lost_metadata(metadata, other, false), testing::Contains("resolution")) << other;
+    EXPECT_THAT(lost_metadata(metadata, "b.tif", false), testing::IsEmpty());
+    metadata.tiff_resolution = TiffResolution{1, 1, RESUNIT_NONE};
+    EXPECT_THAT(lost_metadata(metadata, "b.png", false), testing::IsEmpty()) << "it says nothing";
+}
+
 TEST_F(Tiff, AChannelThatIsNotCalledAlphaStaysSo) {
     const Image image = make_pattern({5, 5}, 4, DType::u8);
     TiffKind kind;

@@ -84,6 +84,12 @@ class Metadata(program.ProgramTest):
         tifffile.imwrite(self.file, samples, photometric='rgb', extrasamples=['unassalpha'])
         self.assertNotIn('channel 4', denoise(self.file, self.folder / 'out.tif'))
 
+    def test_colours_multiplied_by_alpha_are_refused_before_the_work(self):
+        samples = numpy.random.default_rng(3).integers(0, 255, (70, 60, 4), numpy.uint8)
+        tifffile.imwrite(self.file, samples, photometric='rgb', extrasamples=['assocalpha'])
+        refused = program.run('denoise', self.file, self.folder / 'out.png', '--sigma', '0.1', '--dry-run')
+        self.assertEqual((refused.returncode, 'colours multiplied by alpha' in refused.stderr), (2, True), refused.stderr)
+
     def test_lossless_compressions_come_back_and_none_is_made_where_none_was(self):
         for compression, name in ((None, 'NONE'), ('zlib', 'ADOBE_DEFLATE'), ('packbits', 'PACKBITS'), ('zstd', 'ZSTD'), ('lzma', 'LZMA')):
             with self.subTest(compression=compression):

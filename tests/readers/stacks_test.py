@@ -331,6 +331,11 @@ class Stacks(program.ProgramTest):
             self.assertEqual(f'note: samples up to {dim.max()} of 65535: --range 0:4095' in said, is_noted, said)
             self.assertEqual(said.count('samples up to'), is_noted, said)
 
+    def test_a_range_that_hardly_anything_of_a_page_is_in_is_noted(self):
+        tifffile.imwrite(self.file, scene(3, 70, 60), photometric='minisblack', metadata=None)
+        said = program.run('denoise', self.file, self.out, '--range', '0:100000000', '--sigma', '0.1/1', *GRAY).stdout
+        self.assertRegex(said, r'note: page 0: samples from .* use less than a thousandth of the range.*3 pages have')
+
     def test_says_how_its_halo_was_chosen_as_an_image_does(self):
         tifffile.imwrite(self.file, scene(2, 200, 300), metadata=None)
         said = program.run('denoise', self.file, self.out, '--sigma', '0.1', '--device', 'cpu', '--memory-limit-mib', 6, *GRAY).stdout

@@ -189,6 +189,7 @@ void take_config(const CLI::App& command, DenoiseArguments& arguments) {
             if (each.key != stated.key || !is_taken(stated.key) || command.count(each.option) > 0) continue;
             config::set_at(arguments.settings, stated.key, stated.values.front());
             if (stated.key == "network") arguments.names_network = true;
+            if (stated.key == "patch") arguments.names_patch = true;
         }
     }
 }

@@ -56,7 +56,7 @@ void BandOutput::take(const std::string& bands, const PixelView& samples) {
 void BandOutput::give(const std::function<void(const image::ImageToSave&)>& save) const {
     const image::ImageInfo& info = original_->info();
     const image::ImageMetadata& metadata = original_->metadata();
-    if (!info.has_alpha) return save({image_.view(), {}, &metadata});
+    if (!info.has_alpha) return save({image_.view(), {}, &metadata, info.has_channel_axis});
     image::Image colour(info.extent, info.channels, info.dtype), alpha(info.extent, 1, info.dtype);
     image::copy_bands(image_.view(), 0, info.channels, colour.view(), 0);
     image::copy_bands(image_.view(), info.channels, 1, alpha.view(), 0);

@@ -246,7 +246,7 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
         "  patchbench denoise scan.tif out.tif --network model.onnx --range 0:4095 --sigma 40");
     command->callback([&chosen, arguments, command] {
         arguments->names_network = command->count("--network") > 0;
-        arguments->names_patch = command->count("--patch") > 0 || !arguments->config.empty();
+        arguments->names_patch = command->count("--patch") > 0;
         if (!arguments->config.empty()) take_config(*command, *arguments);
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_denoise(*arguments, session); });

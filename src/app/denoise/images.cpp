@@ -212,6 +212,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
     run::together(group_.ranks, [&] {
         const auto check = job.has_folder || !dry_run_ ? image::check_can_save : image::check_can_hold;
         check(files.image->info(), job.output);
+        if (files.image->info().has_alpha) image::check_can_hold_alpha(files.image->metadata(), job.output);
         if (!job.has_folder && dry_run_) require_can_make_folder(job.output.parent_path());
         image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
         if (group_.ranks.is_root()) pass.range = fit_range(settings.image, source);

@@ -66,6 +66,7 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
     ImageLine line = denoise_line(names, trace, summary,
                                   {{{beyond_.line()},
                                     {low_.note()},
+                                    {tiny_.line()},
                                     sigma_note,
                                     {levels_note()},
                                     halo_note(trace.point),
@@ -79,6 +80,7 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
 /// Keeps the first page beside [0, 1], the largest seams and change of brightness, and whether all pages are low.
 void StackFigures::add_notes(const StackPass& pass, int64_t page) {
     if (pass.range.is_beyond()) beyond_.add(page, pass.range.note(), 0);
+    if (pass.range.kind == RangeFit::Kind::tiny) tiny_.add(page, pass.range.note(), 0);
     if (pass.range.kind != RangeFit::Kind::low) low_.kind = RangeFit::Kind::good;
     low_.samples.high = std::max(low_.samples.high, pass.range.samples.high);
     if (const auto seams = measure::visible_seams(pass.trace)) seams_.add(page, seam_note(pass.trace), *seams);

@@ -47,7 +47,7 @@ class StackFigures {
     [[nodiscard]] std::string levels_note() const;
 
     std::optional<StackPass> first_;
-    PageNote beyond_, seams_, brightness_;
+    PageNote beyond_, tiny_, seams_, brightness_;
     RangeFit low_{RangeFit::Kind::low, {0, 0}};  // of all pages; good, when one of them is not low
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page
     double lowest_sigma_ = 1, highest_sigma_ = 0;
