@@ -29,7 +29,7 @@ int64_t bytes_of_rows(const Point& point, const network::BandSchedule& schedule)
                                   are_replayed ? network::RowMemory::fixed : network::RowMemory::own);
 }
 
-/// Of `taken` rows of the input and `made` rows of the output, for each column.
+/// Bytes that `taken` rows of the input and `made` rows of the output take together, for each column.
 int64_t in_out_bytes(const Point& point, const network::Graph& graph, int64_t taken, int64_t made) {
     const int64_t values = taken * graph.channels_in() + made * graph.channels_out();
     const int64_t samples = point.device == DeviceKind::cuda ? (taken + made) * point.source.channels : 0;

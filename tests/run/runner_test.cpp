@@ -546,7 +546,7 @@ TEST_F(RunPoint, TheLargestBatchOfCroppedWindowsHasRoomForThoseWithinTheImage) {
 }
 
 TEST_F(RunPoint, AShortLastBatchIsNotTriedForAWholeOne) {
-    // Of the three windows of a rank of two, only the last has context above and below.
+    // On two ranks each has three windows, and only the last of them has context above and below.
     config::PointSettings settings = searched_point(0);
     settings.layout = Layout::channels_last;
     settings.image = {.height = 192, .width = 128};

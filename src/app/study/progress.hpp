@@ -30,7 +30,7 @@ class Progress final : public run::ProgressListener {
     void finish(const record::PointTrace& trace, measure::Validity validity);
 
   private:
-    /// Of a point that has just finished.
+    /// Whether a point that has just finished with `status` has a line in a log.
     [[nodiscard]] bool is_worth_a_line(record::PointStatus status);
     [[nodiscard]] std::string elapsed() const;
     [[nodiscard]] std::string times(double spent_on_point_s) const;

@@ -147,8 +147,8 @@ class StripCut {
 
 /// Memory of one map.
 struct BandMap {
-    /// Of a ring, which keeps its rows from step to step: row y is at place y % places, tiles lie whole in it. Of other
-    /// maps, which live in a part of a step: the first row that the step holds is at place 0.
+    /// Rows for which there is room. A ring keeps its rows from step to step: row y is at place y % places, and tiles
+    /// lie whole in it. Another map lives in a part of a step: the first row that the step holds is at place 0.
     int64_t places = 0;
     int64_t row_bytes = 0;
     bool is_ring = false;
