@@ -38,13 +38,6 @@ void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
                     shape.h, shape.w, name_of(expected.kind), widest, kLimit / widest / 1'000'000));
 }
 
-/// The windows from number `begin` on that have one core.
-Range alike_from(int64_t begin, std::span<const Rect> cores) {
-    const auto first = cores.begin() + begin;
-    const auto end = std::find_if(first, cores.end(), [&](const Rect& core) { return core != *first; });
-    return {begin, end - cores.begin()};
-}
-
 BatchView windows_of(const BatchView& view, const Range& windows) {
     BatchView part = view;
     part.pointer = static_cast<std::byte*>(view.pointer) +
@@ -95,7 +88,7 @@ void AlikeCropPass::run_all(const BatchView& in, const BatchView& out, std::span
                             std::vector<StepTime>* sum) {
     check(in, out, cores);
     for (Range windows; windows.end < in.shape.n;) {
-        windows = alike_from(windows.end, cores);
+        windows = network::alike_from(windows.end, cores);
         StepClock clock;
         run_alike(windows_of(in, windows), windows_of(out, windows), cores[static_cast<size_t>(windows.begin)],
                   sum != nullptr ? &clock : nullptr);

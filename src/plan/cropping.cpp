@@ -72,17 +72,18 @@ bool gains_on_cuda(const Point& point) {
 using AlikeCounts = std::vector<std::pair<Rect, int64_t>>;
 
 void count_alike(const Range& run, int64_t windows, const TileGrid& grid, AlikeCounts& counts) {
-    int64_t alike = 0;
-    Rect last;
-    for (int64_t place = 0; place < windows; ++place) {
-        const Rect here = grid.tile(std::min(run.begin + place, run.end - 1)).core_in_window();
-        alike = here == last ? alike + 1 : 1;
-        last = here;
-        const auto known = std::ranges::find(counts, here, &AlikeCounts::value_type::first);
+    std::vector<Rect> cores(static_cast<size_t>(windows));
+    for (int64_t place = 0; place < windows; ++place)
+        cores[static_cast<size_t>(place)] = grid.tile(std::min(run.begin + place, run.end - 1)).core_in_window();
+    for (Range alike; alike.end < windows;) {
+        alike = network::alike_from(alike.end, cores);
+        const Rect& core = cores[static_cast<size_t>(alike.begin)];
+        const int64_t side_by_side = alike.size();
+        const auto known = std::ranges::find(counts, core, &AlikeCounts::value_type::first);
         if (known == counts.end())
-            counts.emplace_back(here, alike);
+            counts.emplace_back(core, side_by_side);
         else
-            known->second = std::max(known->second, alike);
+            known->second = std::max(known->second, side_by_side);
     }
 }
 

@@ -165,11 +165,12 @@ Range Work::largest_batch() const {
         return at->second;
     };
     const auto bytes_of = [&](const Range& run) {
-        int64_t most = 0, n = 0;
-        for (int64_t place = 0; place < run_size(run); ++place) {
-            const Rect core = core_at(run, place);
-            n = place > 0 && core == core_at(run, place - 1) ? n + 1 : 1;
-            most = std::max(most, peak(core, n));
+        std::vector<Rect> cores(static_cast<size_t>(run_size(run)));
+        for (size_t place = 0; place < cores.size(); ++place) cores[place] = core_at(run, static_cast<int64_t>(place));
+        int64_t most = 0;
+        for (Range alike; alike.end < std::ssize(cores);) {
+            alike = network::alike_from(alike.end, cores);
+            most = std::max(most, peak(cores[static_cast<size_t>(alike.begin)], alike.size()));
         }
         return most;
     };

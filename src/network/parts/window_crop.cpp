@@ -41,6 +41,12 @@ Range whole_pairs(const Range& range) { return {range.begin / 2 * 2, round_up(ra
 
 }  // namespace
 
+Range alike_from(int64_t begin, std::span<const Rect> cores) {
+    const auto first = cores.begin() + begin;
+    const auto end = std::find_if(first, cores.end(), [&](const Rect& core) { return core != *first; });
+    return {begin, end - cores.begin()};
+}
+
 WindowCrop::WindowCrop(const Graph& graph, Extent window, const std::vector<Range>& row_cores,
                        const std::vector<Range>& column_cores, const CropEngine& engine)
     : graph_(graph),

@@ -9,6 +9,8 @@
 #include "network/native_layout.hpp"
 #include "network/parts/pieces.hpp"
 
+#include <span>
+
 namespace pb::network {
 
 /// How an engine computes cropped windows.
@@ -16,6 +18,9 @@ struct CropEngine {
     ComputedUnit unit = ComputedUnit::tile;
     MemoryPath path = kNativePath;  // unit tile: in an arena, else piece by piece (pieces.hpp)
 };
+
+/// The windows of a batch from number `begin` on that have one core: they go through the network together.
+[[nodiscard]] Range alike_from(int64_t begin, std::span<const Rect> cores);
 
 class WindowCrop {
   public:
