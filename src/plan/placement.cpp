@@ -122,18 +122,38 @@ int fewest_sharers(const Topology& topology, const std::vector<int>& members) {
     return counts.empty() ? 0 : topology.num_apart * *std::ranges::min_element(counts);
 }
 
-void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, config::SharingRule rule) {
-    if (point.device != DeviceKind::cuda) return;
+/// The setting that asks for NCCL by its name; empty where none does, or it has no effect on the point.
+std::string nccl_setting(const Point& point, const config::StudySettings& study, const Topology& topology,
+                         const std::vector<int>& members) {
+    if (study.reduction == ReductionKind::nccl) return "metrics.reduction";
+    const auto is_elsewhere = [&](int rank) {
+        return topology.place_of(rank).node != topology.place_of(members.front()).node;
+    };
+    const bool sends_rows = std::ranges::any_of(members, is_elsewhere) || (members.size() > 1 && is_exchanged(point));
+    return study.exchange == ExchangeKind::nccl && sends_rows ? "exchange" : "";
+}
+
+/// Refuses or notes ranks that share a GPU, and refuses NCCL where it cannot be.
+void check_devices(Point& point, const config::StudySettings& study, const Topology& topology,
+                   const std::vector<int>& members) {
+    const std::string nccl = nccl_setting(point, study, topology, members);
+    if (point.device != DeviceKind::cuda) {
+        if (!nccl.empty())
+            throw Refused(nccl + " = nccl: NCCL needs GPUs, and the point computes on the CPU; choose auto or mpi");
+        return;
+    }
     for (std::vector<int> ranks : shared_devices(topology)) {
         std::erase_if(ranks, [&](int rank) { return std::ranges::find(members, rank) == members.end(); });
         if (ranks.size() < 2) continue;
         const RankPlace& place = topology.place_of(ranks.front());
         const std::string sharing =
             ranks_text(ranks) + " share " + place.device_name + " " + place.device_id() + " on " + place.host;
-        if (rule == config::SharingRule::error)
+        if (study.device_sharing == config::SharingRule::error)
             throw UsageError(
                 "devices.sharing = error: " + sharing +
                 "; start one rank for each device, or set devices.sharing: allow (figures are then INVALID)");
+        if (!nccl.empty())
+            throw Refused(nccl + " = nccl: NCCL needs a GPU for each rank, and " + sharing + "; choose auto or mpi");
         point.notes.push_back(sharing + ": not comparable as performance figures");
     }
 }
@@ -196,7 +216,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     if (is_carried(point)) point.most_mib = most_mib_of(point, topology);
     if (point.halo) settle_memory(point);
     if (is_carried(point)) check_strips(point);
-    check_sharing(point, topology, members, study.device_sharing);
+    check_devices(point, study, topology, members);
     if (is_in_bands(point) && point.settings.fusion == FusionKind::on && point.device == DeviceKind::cuda)
         point.notes.emplace_back("fusion has no effect on carried and exchanged rows");
     if (is_exchanged(point) && point.settings.cuda_graph && point.device == DeviceKind::cuda)

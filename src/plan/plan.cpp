@@ -36,7 +36,7 @@ class Sources {
     SourceFacts find(const config::ImageSettings& image) {
         check_samples(image);
         if (image.path.empty()) return {{image.height, image.width}, image.channels};
-        const std::array key{image.path, image.raw, image.bands, image.clean};
+        const std::array key{image.path, image.raw, image.range, image.nodata, image.bands, image.clean};
         const auto known = files_.find(key);
         SourceFacts facts = known != files_.end() ? known->second : files_[key] = lookup_(image);
         if (facts.channels != 1 && facts.channels != 3)
@@ -62,7 +62,7 @@ class Sources {
     const SourceLookup& lookup_;
     const NetworkLookup& networks_;
     std::map<std::tuple<network::NetworkKind, std::string, int64_t>, std::optional<network::NetworkShape>> shapes_;
-    std::map<std::array<std::string, 4>, SourceFacts> files_;  // by path, raw shape, bands and clean file
+    std::map<std::array<std::string, 6>, SourceFacts> files_;  // by all settings that a look-up reads
 };
 
 /// Checks the settings that an output outside of memory (file, checksum) requires.

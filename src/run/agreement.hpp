@@ -58,8 +58,8 @@ void require_same_files(const comm::Communicator& communicator, const std::strin
                         const std::vector<std::filesystem::path>& files);
 
 /// Collective. Unless all ranks were told the same (`study` and `points`, of files the name alone, and `others`, lines
-/// of more options), they throw AgreedError (usage) with what each rank that differs from the root was told first. The
-/// limits of their memory may differ, as the memory of their nodes does.
+/// of more options), they throw AgreedError (usage) with what each rank that differs from the root was told first:
+/// their plans would not fit each other.
 void require_same_settings(const comm::Communicator& communicator, const config::StudySettings& study,
                            const std::vector<config::PointSettings>& points, std::vector<std::string> others = {});
 

@@ -66,12 +66,24 @@ class RankFaults(faulty.FaultyTest):
         self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: host memory')
 
     def test_the_networks_memory_of_one_rank_runs_out(self):
-        outcome = self.launch(self.rank(), self.rank(options=['--set', 'memory_limit_mib=4']))
-        self.assert_ended(outcome, 5, r'RESULT: .* of 3 points', goes_on=True)
-        self.assertIn('oom', self.states())
-        for point in self.points():
-            if point['status'] == 'oom':
-                self.assertRegex(point['reason'], r'^rank 1@')
+        """Of 3 windows in batches of 2 rank 0 has one and rank 1 two, which takes more than the limit."""
+        study = self.write('limited.yaml', faulty.STUDY.partition('patch:')[0] + """
+engine: torch
+memory_limit_mib: 5
+threads: 1
+warmup.reps: 0
+stop: {min_reps: 2, max_time_s: 0}
+network: dncnn
+patch: 64
+halo: 0
+last_batch: ragged
+image: {height: 192, width: 64}
+groups: [{batch: 1}, {batch: 2}, {batch: 1, sigma: 0.2}]
+""")
+        outcome = self.launch(*[self.rank(study=study)] * 2)
+        self.assert_ended(outcome, 5, r'RESULT: .*1 of 3 points', goes_on=True)
+        self.assertEqual(self.states(), ['ok', 'oom', 'ok'])
+        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: engine: dncnn on cpu: out of memory')
 
     def test_another_image_on_one_rank(self):
         """Files of one name, as copies in folders of the nodes can be: of other sizes, or of other pixels."""
@@ -99,6 +111,7 @@ class RankFaults(faulty.FaultyTest):
         denoise = ['denoise', image, str(self.folder / 'out.png'), '--weights', 'seed:1', '--allow-untrained']
         tune = ['tune', image, '--output', str(self.folder / 'tuned.yaml')]
         for words, other, said in ((study, ['--set', 'patch=16'], 'patch = 16, but rank 0 was told patch = 32'),
+                                   (study, ['--set', 'memory_limit_mib=4'], 'memory_limit_mib = 4, but .* memory_limit_mib = 0'),
                                    (study, ['--set', 'verify.mode=off'], 'verify.mode = off, but .* verify.mode = probes'),
                                    (study, ['--set', 'batch=[1, 2]'], r'\d points, but rank 0 was told \d points'),
                                    (study, ['--set', 'metrics.reduction=mpi'], 'metrics.reduction = mpi'),

@@ -394,6 +394,46 @@ TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {
     EXPECT_THAT(make_plan(config, topology, no_file).points.front().notes, Contains(HasSubstr("ranks 1-2 ")));
 }
 
+TEST(Plan, NcclByNameIsRefusedWhereARankHasNoGpuOfItsOwn) {
+    config::Config config;
+    config.points = {small_point()};
+    config.study.device_sharing = config::SharingRule::allow;
+    const auto refusal = [&](const Topology& topology) {
+        return usage_error([&] { (void)make_plan(config, topology, no_file); });
+    };
+    Topology shared = cuda_topology(2);
+    shared.ranks[1].device_uuid = shared.ranks[0].device_uuid;
+    config.study.reduction = ReductionKind::nccl;
+    EXPECT_THAT(refusal(make_local_topology(1)), HasSubstr("metrics.reduction = nccl: NCCL needs GPUs"));
+    EXPECT_THAT(refusal(shared), AllOf(HasSubstr("metrics.reduction = nccl"), HasSubstr("ranks 0-1 share")));
+    EXPECT_THAT(refusal(cuda_topology(2)), HasSubstr("was not thrown"));
+    config.study.reduction = ReductionKind::automatic;
+    config.study.exchange = ExchangeKind::nccl;
+    EXPECT_THAT(refusal(make_local_topology(2)), HasSubstr("was not thrown")) << "nothing travels";
+    EXPECT_THAT(refusal(make_local_topology(2, 1)), HasSubstr("exchange = nccl: NCCL needs GPUs"));
+    config.points.front().halo.kind = config::HaloSetting::Kind::exchanged;
+    EXPECT_THAT(refusal(make_local_topology(1)), HasSubstr("was not thrown"));
+    EXPECT_THAT(refusal(make_local_topology(2)), HasSubstr("exchange = nccl: NCCL needs GPUs"));
+}
+
+TEST(Plan, AFileIsLookedUpForEachOfItsRanges) {
+    const SourceLookup lookup = [](const config::ImageSettings& image) {
+        if (image.range == "0:4095" || image.nodata == "7") throw UsageError("does not fit the file");
+        return SourceFacts{{64, 64}, 1};
+    };
+    config::PointSettings settings = small_point(), other = settings;
+    settings.image.path = other.image.path = "photo.tif";
+    for (std::string config::ImageSettings::*setting :
+         {&config::ImageSettings::range, &config::ImageSettings::nodata}) {
+        other.image = settings.image;
+        other.image.*setting = setting == &config::ImageSettings::range ? "0:4095" : "7";
+        EXPECT_THAT(usage_error([&] {
+                        (void)plan_of({settings, other}, make_local_topology(1), lookup);
+                    }),
+                    HasSubstr("does not fit the file"));
+    }
+}
+
 TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
     int calls = 0;
     const SourceLookup lookup = [&](const config::ImageSettings&) {
