@@ -58,8 +58,7 @@ ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
                            .folder = arguments.run.out.empty() ? default_folder(config) : fs::path(arguments.run.out),
                            .inputs = inputs_of(config),
                            .resumes = arguments.run.record.resume,
-                           .is_verbose = arguments.run.record.verbose || arguments.run.record.json,
-                           .is_limited = arguments.run.max_time_s > 0};
+                           .is_verbose = arguments.run.record.verbose || arguments.run.record.json};
     launches.inputs.insert(arguments.study.file);
     return run_launches(launches, raw);
 }

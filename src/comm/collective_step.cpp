@@ -89,8 +89,7 @@ void wait_for(Arrivals& arrivals, const std::string& what, double timeout_s, con
             std::vector<RankOnHost> absent;
             absent.reserve(missing.size());
             for (const int rank : missing) absent.push_back({rank, hosts[static_cast<size_t>(rank)]});
-            throw RanksMissing(fmt::format("{}: no answer within {} s from {}", what, static_cast<int>(timeout_s),
-                                           ranks_text(absent)));
+            throw RanksMissing(fmt::format("{}: no answer within {} s from {}", what, timeout_s, ranks_text(absent)));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -67,7 +67,7 @@ std::string interruption() {
     constexpr std::pair<int, const char*> kNames[] = {{SIGINT, "SIGINT"},
                                                       {SIGTERM, "SIGTERM"},
                                                       {SIGHUP, "SIGHUP"},
-                                                      {SIGALRM, "the end of --max-time"},
+                                                      {SIGALRM, kEndOfTime},
                                                       {SIGUSR1, "SIGUSR1"}};
     for (const auto& [signal, name] : kNames)
         if (first_signal.load() == signal) return name;

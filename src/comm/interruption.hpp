@@ -31,7 +31,9 @@ void interrupt_after(double seconds);
 /// Seconds left until then; nullopt when interrupt_after was not called.
 [[nodiscard]] std::optional<double> seconds_until_interruption();
 
-/// The first signal that arrived ("SIGTERM", "the end of --max-time"); empty when none did. It is known on this rank
+inline constexpr const char* kEndOfTime = "the end of --max-time";
+
+/// The first signal that arrived ("SIGTERM", kEndOfTime); empty when none did. It is known on this rank
 /// only: other ranks may not have received it yet.
 [[nodiscard]] std::string interruption();
 

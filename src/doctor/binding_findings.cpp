@@ -86,13 +86,15 @@ void add_unusable(const Ranks& ranks, Findings& all) {
 
 /// By default CUDA numbers the fastest GPU first; nvidia-smi and bind.sh number GPUs by bus.
 void add_order(const Ranks& ranks, Findings& all) {
-    std::set<std::string> names;
+    std::map<std::string, std::set<std::string>> names;
     for (const auto& rank : ranks)
         if (rank.place.device.is_cuda() && !rank.variables.contains("CUDA_DEVICE_ORDER"))
-            names.insert(rank.place.device_name);
-    if (names.size() < 2) return;
+            names[rank.place.host].insert(rank.place.device_name);
+    std::erase_if(names, [](const auto& host) { return host.second.size() < 2; });
+    if (names.empty()) return;
+    const auto& [host, kinds] = *names.begin();
     all.push_back(
-        {Severity::advice, fmt::format("GPUs of {} kinds, numbered the fastest first", names.size()),
+        {Severity::advice, fmt::format("GPUs of {} kinds on {}, numbered the fastest first", kinds.size(), host),
          "export CUDA_DEVICE_ORDER=PCI_BUS_ID (launch/bind.sh does), so that numbers are those of nvidia-smi"});
 }
 

@@ -109,11 +109,16 @@ TEST_F(LaunchFindingsTest, IdleGpusAreNamedByHost) {
     EXPECT_THAT(find_device_findings(ranks), ElementsAre(AllOf(kAdvice, says("2 visible GPUs of b "))));
 }
 
-TEST_F(LaunchFindingsTest, GpusOfSeveralKindsNeedAnOrder) {
+TEST_F(LaunchFindingsTest, GpusOfSeveralKindsOnANodeNeedAnOrder) {
     ranks[3].place.device_name = "NVIDIA A2";
     EXPECT_THAT(find_device_findings(ranks), ElementsAre(AllOf(kAdvice, says_fix("CUDA_DEVICE_ORDER=PCI_BUS_ID"))));
     for (auto& rank : ranks) rank.variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
     EXPECT_THAT(find_device_findings(ranks), IsEmpty());
+    for (auto& rank : ranks) {
+        rank.variables.clear();
+        rank.place.device_name = rank.place.node == 0 ? "NVIDIA A2" : "NVIDIA H100";
+    }
+    EXPECT_THAT(find_device_findings(ranks), IsEmpty()) << "each node has GPUs of one kind";
 }
 
 TEST_F(LaunchFindingsTest, ALocalRankThatTheLauncherCountsOtherwiseIsWrong) {

@@ -199,6 +199,15 @@ class CustomNetworkTest(program.ProgramTest):
         result, points = self.run_study(self.study_of('openvino', *groups))
         self.assertEqual([point['verification']['outcome'] for point in points], ['passed'] * 4, result.stderr)
 
+    def test_each_engine_is_verified_against_the_other(self):
+        """Of a network whose layers are not known: what one engine was verified with must not serve for the other."""
+        if not has('openvino'):
+            self.skipTest('openvino is not installed')
+        groups = ((self.files(['attention'], 'onnx'), ''),)
+        _, (_, second) = self.run_study(self.study_of('[onnxruntime, openvino]', *groups))
+        _, (alone,) = self.run_study(self.study_of('openvino', *groups))
+        self.assertEqual(second['verification']['seam_error'], alone['verification']['seam_error'])
+
     def test_bf16_is_verified_against_fp32_of_another_engine(self):
         if not has('openvino'):
             self.skipTest('openvino is not installed')

@@ -150,9 +150,15 @@ class Launches(program.ProgramTest):
         """A batch system sends its signal to the ranks, not to the program that starts them."""
         study = STUDY.replace('min_reps: 6', 'min_reps: 100000')
         ends = self.script('ends.sh', '"$@" & sleep 2; kill -TERM $!; wait $!')
-        result = run('run', self.write('long.yaml', study), '--out', self.folder / 'out', '--launches', 3, '--launcher', ends,
-                     code=5)
+        options = ('--out', self.folder / 'out', '--launches', 3, '--launcher', ends, '--max-time', 100)
+        result = run('run', self.write('long.yaml', study), *options, code=5)
         self.assertIn('launches: 1 of 3', result.stdout)
+
+    def test_each_launch_has_its_own_time(self):
+        study = STUDY.replace('min_reps: 6', 'min_reps: 100000')
+        options = ('--out', self.folder / 'out', '--launches', 2, '--max-time', 1)
+        result = run('run', self.write('long.yaml', study), *options, code=5)
+        self.assertIn('launches: 2 of 2', result.stdout)
 
     def test_a_single_launch_has_its_launcher(self):
         self.started('--launches', 1, '--launcher', ' '.join([*MPIRUN, '-n', '2']))

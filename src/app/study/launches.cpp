@@ -120,15 +120,18 @@ measure::Verdict failed_by(const std::string& reason) { return {measure::Validit
 struct LaunchEnd {
     ExitCode code = ExitCode::ok;
     measure::Verdict verdict;
-    bool was_interrupted = false;  // by a signal, which a batch system may send to the ranks alone
+    bool was_interrupted = false;  // by a signal, which a batch system may send to the ranks alone; not by --max-time
 };
 
 /// The end by the launch's results. The code is the caller's.
 LaunchEnd end_of(const fs::path& results_file) {
     try {
         const auto results = report::load_results(results_file);
-        const bool was_interrupted = std::ranges::any_of(
-            results.points, [](const auto& point) { return point.summary.status == record::PointStatus::interrupted; });
+        const bool was_interrupted = std::ranges::any_of(results.points, [](const auto& point) {
+            using enum record::PointStatus;
+            const bool is_cut = point.summary.status == interrupted || point.summary.status == skipped;
+            return is_cut && point.trace.reason.find(comm::kEndOfTime) == std::string::npos;
+        });
         return {{}, results.end ? results.end->verdict : failed_by("it did not end"), was_interrupted};
     } catch (const UsageError& error) {  // killed before its first line was whole
         return {{}, failed_by(error.what())};
@@ -286,7 +289,7 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
         const LaunchEnd end = run_launch(options, started, launch_command(options, started, words, program));
         worst = graver(worst, end.code);
         add_verdict(verdict, started, end.verdict);
-        goes_on = worst != ExitCode::usage && (options.is_limited || !end.was_interrupted);
+        goes_on = worst != ExitCode::usage && !end.was_interrupted;
     }
     if (worst == ExitCode::usage) return worst;
     if (started < options.count) {

@@ -19,7 +19,6 @@ struct StudyLaunches {
     std::set<std::filesystem::path> inputs;  // the study and what it reads
     bool resumes = false;                    // launches go on with the results in their folders
     bool is_verbose = false;  // a launch prints all; else a line each, and what it printed is in its output.txt
-    bool is_limited = false;  // by --max-time, which interrupts each launch by itself
 };
 
 /// Runs the launches and prints their combined result. Unless they resume, moves the launches of an earlier run aside

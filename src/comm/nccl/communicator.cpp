@@ -63,7 +63,7 @@ void poll(const std::function<bool()>& done, const std::string& what, double tim
             throw TimedOut(
                 fmt::format("{} did not end within {} s: a rank is missing, or the network between the nodes is wrong "
                             "(NCCL_SOCKET_IFNAME, NCCL_IB_HCA)",
-                            what, static_cast<int>(timeout_s)));
+                            what, timeout_s));
         if (waited_s > kSpinS) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }

@@ -1,6 +1,7 @@
 #include "run/verify/verification.hpp"
 
 #include "base/mapped.hpp"
+#include "config/text.hpp"
 #include "network/graph_facts.hpp"
 #include "plan/rows.hpp"
 #include "run/agreement.hpp"
@@ -153,7 +154,10 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     const config::ImageSettings& image = subject.settings().image;
     const Extent extent = subject.reference.source().extent();
     image::ImageFile* file = subject.reference.source().file();
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", subject.settings().network.name(),
+    // Of a network whose layers are not known the engine decides which other one verifies it.
+    const config::NetworkSetting& network = subject.settings().network;
+    const std::string engine = network.has_layers() ? "" : config::format_setting(subject.settings().engine);
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", network.name(), engine,
                        subject.trace.weights_sha256, image.path, subject.reference.source().version(), image.raw,
                        file == nullptr ? 0 : file->page_number(), image.range, image.nodata, image.bands, image.seed,
                        image.noise_sigma, subject.point().sigma, subject.reference.gain(),
