@@ -19,6 +19,7 @@ Rates::Job job_of(const plan::Point& point) {
     const auto& settings = point.settings;
     Rates::Job job{fmt::format("{} {} {} {} {}", config::format_setting(settings.network), name_of(settings.dtype),
                                config::format_setting(settings.engine), name_of(point.device), point.num_ranks),
+                   static_cast<double>(point.source.extent.pixels()),
                    {}};
     if (const auto prediction = plan::predict(point)) job.flop = prediction->flop;
     return job;
@@ -88,7 +89,7 @@ double repeated_seconds(const plan::Point& point, double pass_s) {
 
 void Rates::Rate::add(const Job& job, double job_seconds) {
     seconds += job_seconds;
-    ++points;
+    pixels += job.pixels;
     if (!job.flop) return;
     flop += *job.flop;
     flop_seconds += job_seconds;
@@ -96,7 +97,7 @@ void Rates::Rate::add(const Job& job, double job_seconds) {
 
 double Rates::Rate::expect(const Job& job) const {
     if (job.flop && flop > 0) return *job.flop * flop_seconds / flop;
-    return seconds / static_cast<double>(points);
+    return job.pixels * seconds / pixels;
 }
 
 void Rates::add(const Job& job, double seconds) {

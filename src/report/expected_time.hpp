@@ -19,11 +19,12 @@ namespace pb::report {
 class Rates {
   public:
     struct Job {
-        std::string kind;  // network, precision, engine, device, ranks
-        std::optional<double> flop;
+        std::string kind;            // network, precision, engine, device, ranks
+        double pixels = 0;           // of the image
+        std::optional<double> flop;  // nullopt where the halo or batch is open, and of layers that are not known
     };
     void add(const Job& job, double seconds);
-    [[nodiscard]] bool empty() const { return overall_.points == 0; }
+    [[nodiscard]] bool empty() const { return overall_.pixels == 0; }
     /// Whether a point of its kind was measured.
     [[nodiscard]] bool knows(const Job& job) const { return rates_.contains(job.kind); }
     /// Returns the seconds that `job` takes. Needs at least one point.
@@ -32,8 +33,7 @@ class Rates {
   private:
     struct Rate {
         double flop = 0, flop_seconds = 0;  // of points whose FLOP are known
-        double seconds = 0;                 // of all points
-        int64_t points = 0;
+        double pixels = 0, seconds = 0;     // of all points
         void add(const Job& job, double seconds);
         [[nodiscard]] double expect(const Job& job) const;
     };
@@ -42,8 +42,9 @@ class Rates {
     Rate overall_;
 };
 
-/// Estimates the time that the rest of a study takes: the predicted FLOP of the remaining points, at the rate of the
-/// points measured so far. The number of repetitions may differ, and small points spend their time on other things.
+/// Estimates the time that the rest of a study takes: the predicted FLOP of the remaining points, or their pixels where
+/// these are not known, at the rate of the points measured so far. The number of repetitions may differ, and small
+/// points spend their time on other things.
 class TimeLeft {
   public:
     /// `points` are the points still to be measured, in this order.

@@ -97,6 +97,16 @@ TEST(Recommendation, RoundingOfTheOutputIsNoSeam) {
     EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("above 0.0039"));
 }
 
+TEST(Recommendation, RoundingOfThePrecisionIsNoSeam) {
+    auto traces = sweep(1.5 / 255);
+    for (auto& trace : traces) trace.verification.window_error = 1.0 / 255;
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt) << "in fp32 windows that differ excuse no seams";
+    for (auto& trace : traces) trace.point.settings.dtype = Precision::bf16;
+    EXPECT_EQ(recommended(traces)[0].point, 4);
+    for (auto& trace : traces) trace.verification.seam_error = 2.1 / 255;
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+}
+
 TEST(Recommendation, AnExactHaloHasNoSeamsInAnyPrecision) {
     auto traces = sweep(kVisible);
     traces[1].point.halo = traces[1].point.facts().exact_halo;

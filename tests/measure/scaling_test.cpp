@@ -155,6 +155,22 @@ TEST(Scaling, WhatChangesBesideTheRanksIsWarnedOf) {
     EXPECT_THAT(warnings[1], HasSubstr("1: 1; 2: 1; 10: 2"));
 }
 
+TEST(Scaling, AnAutomaticHaloIsOneSettingWhateverItTakes) {
+    std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
+    traces[1].point.halo = 12;
+    EXPECT_THAT(scalings_of(traces), IsEmpty());
+    for (auto& trace : traces) trace.point.settings.halo = {config::HaloSetting::Kind::automatic, 0};
+    const auto all = scalings_of(traces);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_THAT(all[0].label, HasSubstr("-hauto-"));
+    EXPECT_THAT(all[0].warnings,
+                ElementsAre(HasSubstr("halo: auto takes another way along the study (by ranks: 1: 0; 2: 12)")));
+    traces[1].point.settings.ranks.count = traces[1].point.num_ranks = 1;
+    traces[1].point.settings.dtype = Precision::bf16;
+    const std::vector<Summary> summaries{summarise(traces[0]), summarise(traces[1])};
+    EXPECT_EQ(find_alternatives(study_points(traces, summaries)).size(), 1U);
+}
+
 TEST(Scaling, PointsWithoutFiguresAndRepeatedCountsAreLeftOut) {
     std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5), ranks_trace(2, 7), ranks_trace(4, 3)};
     traces[3].status = record::PointStatus::oom;

@@ -138,6 +138,8 @@ TEST(ExpectedTime, HasTheForwardCallsAlone) {
     EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10 * (1 + 3), 1e-9);
     point.batch.reset();
     EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10, 1e-9) << "not known yet";
+    point.source.extent.h *= 4;
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 40, 1e-9) << "by pixels, where FLOP are not known";
 }
 
 TEST(ExpectedTime, HasWhatSurroundsThePasses) {

@@ -54,7 +54,7 @@ void Progress::log() {
 
 void Progress::finish(const record::PointTrace& trace, measure::Validity validity) {
     const double now_s = monotonic_seconds();
-    const bool measured = !record::is_cut_short(trace.status);
+    const bool measured = trace.status == record::PointStatus::ok;
     if (measured)
         left_.finish_next(now_s - point_start_s_);
     else
@@ -72,7 +72,8 @@ void Progress::finish(const record::PointTrace& trace, measure::Validity validit
     line_.clear();
     if (is_worth_a_line(trace.status))
         print_timed(fmt::format("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point),
-                                name_of(trace.status), reason, measured ? times(0) : elapsed()));
+                                name_of(trace.status), reason,
+                                record::is_cut_short(trace.status) ? elapsed() : times(0)));
     draw_bar();
 }
 

@@ -27,6 +27,14 @@ bool is_in_its_layout(const plan::Point& point, Keys but_for) {
            point.settings.layout == plan::fastest_layout(point);
 }
 
+/// `halo: auto` takes other ways with other ranks, precisions, devices and engines, which are compared as they were
+/// asked for.
+bool is_as_asked(const plan::Point& point, Keys but_for) {
+    constexpr std::array<std::string_view, 4> kWithHalos{"ranks", "dtype", "device", "engine"};
+    return point.settings.halo.kind == config::HaloSetting::Kind::automatic &&
+           std::ranges::any_of(kWithHalos, [&](std::string_view key) { return contains(but_for, key); });
+}
+
 /// Returns as text the settings that decide what the point measures, without those in `but_for`.
 std::string identity(const plan::Point& point, Keys but_for) {
     config::PointSettings resolved = point.settings;
@@ -34,7 +42,9 @@ std::string identity(const plan::Point& point, Keys but_for) {
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
     if (is_in_its_layout(point, but_for)) resolved.layout = Layout::channels_last;
-    if (plan::is_carried(point))
+    if (is_as_asked(point, but_for))
+        resolved.halo = {config::HaloSetting::Kind::automatic, 0};
+    else if (plan::is_carried(point))
         resolved.halo = {config::HaloSetting::Kind::carried, 0};
     else if (plan::is_exchanged(point))
         resolved.halo = {config::HaloSetting::Kind::exchanged, 0};
@@ -79,6 +89,9 @@ std::string label_without(const plan::Point& point, Keys but_for) {
         const auto place = part.empty() ? std::string::npos : label.rfind(part);
         if (place != std::string::npos) label.erase(place, part.size());
     }
+    const std::string taken = part_of_label(point, "halo");
+    const auto place = is_as_asked(point, but_for) ? label.rfind(taken) : std::string::npos;
+    if (place != std::string::npos) label.replace(place, taken.size(), "-hauto");
     return label;
 }
 

@@ -34,10 +34,16 @@ struct Candidate : StudyPoint {
 
 using Candidates = std::vector<Candidate>;
 
-/// The tolerance applies before the output is rounded to its sample type. The seam error includes that rounding, so
-/// both are added.
+/// The largest error of an image beside that of the windows that were run again.
+constexpr double kLargestInImage = 1.5;
+
+/// The tolerance applies to seams alone. The seam error includes the rounding of the output to its sample type and,
+/// below fp32, that of the network's arithmetic, which windows have without any seam.
 double seam_tolerance_of(const record::PointTrace& trace) {
-    return trace.point.settings.halo_tolerance + trace.verification.output_rounding;
+    const record::Verification& verification = trace.verification;
+    const bool is_fp32 = trace.point.settings.dtype == Precision::fp32;
+    const double arithmetic = is_fp32 ? 0 : kLargestInImage * verification.window_error.value_or(0);
+    return trace.point.settings.halo_tolerance + verification.output_rounding + arithmetic;
 }
 
 Standing standing_of(const StudyPoint& point) {

@@ -14,8 +14,8 @@ namespace pb::measure {
 /// A group of points that differ only in how the image is cut and fed (patch, halo, batch, last_batch, slots, overlap),
 /// and the recommended one.
 /// A point qualifies when it is VALID, its pixels were verified, and its seams are invisible. Seams are invisible when
-/// there is only one patch, or when the seam error is at most halo_tolerance plus the output's rounding and the halo
-/// shows seams in no point of the group.
+/// there is only one patch, or when the seam error is at most halo_tolerance plus the rounding of output and precision,
+/// and the halo shows seams in no point of the group.
 /// The fastest qualified point is recommended; where intervals overlap with that of the fastest, the one that needs
 /// least memory. The reason says when other work on the hosts makes the order uncertain. No point is recommended while
 /// points are still to be measured. Simulated points and whole images are left out. Of points that measure the same,
@@ -29,8 +29,8 @@ struct Recommendation {
 };
 
 /// Returns the seam error of tiles when it is visible: above the point's halo_tolerance plus the rounding of its
-/// output. Nothing for an exact halo, which has no seams: its differences come from the arithmetic of the precision,
-/// and the verification judges those.
+/// output and, below fp32, the errors of its windows. Nothing for an exact halo, which has no seams: its differences
+/// come from the arithmetic of the precision, and the verification judges those.
 [[nodiscard]] std::optional<double> visible_seams(const record::PointTrace& trace);
 
 /// Returns the recommendations in the order of the study. Groups without a measured point are left out.

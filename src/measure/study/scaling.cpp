@@ -124,6 +124,10 @@ std::vector<std::string> find_warnings(const StudyPoints& points) {
         warnings.push_back(
             "the batch changes along the study, because ranks have fewer windows than it holds (by ranks: " + *change +
             "); take a smaller batch or a larger image");
+    if (const auto change =
+            find_change(points, [](const record::PointTrace& trace) { return plan::halo_text(trace.point); }))
+        warnings.push_back("halo: auto takes another way along the study (by ranks: " + *change +
+                           "); give one of them for the same work on any ranks");
     return warnings;
 }
 
