@@ -31,13 +31,13 @@ Names names_of(const std::vector<TiffTag>& tags) {
     return names;
 }
 
-/// Whether the resolution fits into `file`, which is no TIFF.
 /// In metres, or as TIFF has it without a unit: pixels per micrometre, as ImageJ counts them, or a mere ratio.
 bool has_resolution(const ImageMetadata& metadata) {
     const auto& own = metadata.tiff_resolution;
     return metadata.x_resolution_per_m || (own && (own->x != 1 || own->y != 1));
 }
 
+/// Whether the resolution fits into `file`, which is no TIFF.
 bool keeps_resolution(const ImageMetadata& metadata, const std::filesystem::path& file) {
     const std::string extension = extension_of(file);
     if (extension == ".npy" || extension == ".raw" || extension == ".webp") return false;
