@@ -106,6 +106,36 @@ TEST_F(TiffTags, APositionBelowZeroIsNamedAndTheFileIsWritten) {
     EXPECT_FALSE(open_image(folder / "b.tif")->metadata().tiff_position);
 }
 
+/// Says of a tag of bytes, in a big-endian file, that it has numbers of 32 bits.
+void call_tag_long(const std::filesystem::path& path, uint16_t number, uint32_t num_bytes) {
+    constexpr char kUndefined = 7, kLong = 4;
+    std::vector<char> bytes = test::read_bytes(path);
+    const std::string head{static_cast<char>(number >> 8U), static_cast<char>(number & 0xFFU), 0, kUndefined, 0, 0, 0,
+                           static_cast<char>(num_bytes)};
+    const auto entry = std::search(bytes.begin(), bytes.end(), head.begin(), head.end());
+    ASSERT_NE(entry, bytes.end());
+    entry[3] = kLong;
+    entry[7] = static_cast<char>(num_bytes / 4);
+    test::write_bytes(path, bytes);
+}
+
+/// Old programs call IPTC numbers of 32 bits, whose bytes libtiff then swaps.
+TEST_F(TiffTags, IptcOfABigEndianFileKeepsTheOrderOfItsBytes) {
+    const std::string iptc("\x1c\x02x\0\x03sea\x1c\x02P\0\x03me", 16);
+    for (const bool is_long : {false, true}) {
+        SCOPED_TRACE(is_long);
+        write_file(folder / "a.tif",
+                   [&](TIFF* tiff) {
+                       TIFFSetField(tiff, TIFFTAG_RICHTIFFIPTC, static_cast<uint32_t>(iptc.size()), iptc.data());
+                   },
+                   {.mode = "wb"});
+        if (is_long) call_tag_long(folder / "a.tif", TIFFTAG_RICHTIFFIPTC, static_cast<uint32_t>(iptc.size()));
+        const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
+        ASSERT_THAT(numbers_of(metadata.tiff_tags), ElementsAre(TIFFTAG_RICHTIFFIPTC));
+        EXPECT_EQ(metadata.tiff_tags[0].values, test::bytes_of(iptc));
+    }
+}
+
 TEST_F(TiffTags, TagsThatLibtiffDoesNotListAreNamed) {
     const auto not_kept = [&](const auto& set) {
         write_file(folder / "a.tif", set);

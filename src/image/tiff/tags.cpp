@@ -14,6 +14,7 @@ namespace pb::image {
 namespace {
 
 constexpr uint16_t kImageDescription = 270;
+constexpr uint16_t kIptc = 33723;
 constexpr uint16_t kGdalMetadata = 42112;
 constexpr uint16_t kGdalNodata = 42113;
 constexpr uint16_t kImageJCounts = 50838;
@@ -37,7 +38,7 @@ constexpr std::array<KeptTag, 23> kKept{{{269, "DocumentName"},
                                          {316, "HostComputer"},
                                          {33432, "Copyright"},
                                          {33550, "ModelPixelScale", true},
-                                         {33723, "IPTC"},
+                                         {kIptc, "IPTC"},
                                          {33920, "IntergraphMatrix", true},
                                          {33922, "ModelTiepoint", true},
                                          {34264, "ModelTransformation", true},
@@ -80,6 +81,15 @@ std::string all_strings(TIFF* tiff, uint16_t number, const std::string& first) {
     if (!has_others) return first;
     if (all.back() == '\0') all.pop_back();
     return all;
+}
+
+/// IPTC is bytes. Some programs call it numbers of 32 bits, whose bytes libtiff swaps where the file has the other
+/// order; then the marker that begins IPTC is the last byte of the first number.
+void restore_order_of_iptc(TIFF* tiff, TiffTag& tag) {
+    constexpr std::byte kMarker{0x1C};
+    if (TIFFIsByteSwapped(tiff) == 0 || tag.count % 4 != 0) return;
+    if (tag.values[0] == kMarker || tag.values[3] != kMarker) return;
+    TIFFSwabArrayOfLong(reinterpret_cast<uint32_t*>(tag.values.data()), tag.count / 4);
 }
 
 /// Reads a tag. `values` is empty when the file does not have it, or libtiff does not return it as bytes.
@@ -196,6 +206,7 @@ void read_tiff_tags(TIFF* tiff, bool rearranged, ImageMetadata& metadata) {
     for (const KeptTag& kept : kKept) {
         TiffTag tag = read_tag(tiff, kept.number);
         if (tag.values.empty()) continue;
+        if (tag.number == kIptc) restore_order_of_iptc(tiff, tag);
         if (tag.number == kGdalNodata) metadata.nodata = number_in(text_of(tag));
         if (tag.number == kGdalMetadata && take_out_statistics(tag))
             metadata.not_kept.emplace_back("GDAL's statistics");
