@@ -56,6 +56,9 @@ class ImageFile {
     virtual void turn_to(int64_t /*page*/) {}
     /// Later calls of read() return NaN and infinite samples unchanged.
     void keep_not_finite() { keeps_not_finite_ = true; }
+    /// Later calls of read_alpha() throw as read() does where a sample is NaN or infinite: alpha is a band as the
+    /// others are.
+    void take_alpha_as_band() { alpha_is_band_ = true; }
     /// Returns the alpha channel of `part` (1 channel, dtype of info()), or an empty image when the file has no alpha.
     [[nodiscard]] Image read_alpha(const Rect& part);
     [[nodiscard]] Image read_alpha() { return read_alpha({0, 0, info().extent}); }
@@ -63,7 +66,10 @@ class ImageFile {
   protected:
     explicit ImageFile(const ImageInfo& info = {}, ImageMetadata metadata = {})
         : info_(info), metadata_(std::move(metadata)) {}
-    [[nodiscard]] bool keeps_not_finite() const { return keeps_not_finite_; }
+    /// Whether NaN and infinity are refused in the channels that read_channels() reads from `first` on.
+    [[nodiscard]] bool must_be_finite(int64_t first) const {
+        return !keeps_not_finite_ && (first == 0 || alpha_is_band_);
+    }
 
     ImageInfo info_;          // of the current page
     ImageMetadata metadata_;  // of the current page
@@ -74,6 +80,7 @@ class ImageFile {
     virtual void read_channels(const Rect& part, int64_t first, MutablePixelView to) = 0;
 
     bool keeps_not_finite_ = false;
+    bool alpha_is_band_ = false;
 };
 
 /// Opens a file; its content identifies the format. Throws UsageError when the file is missing, unreadable or empty,

@@ -136,13 +136,16 @@ TEST_F(Npy, NanIsRefusedWithItsPlace) {
     }
 }
 
-TEST_F(Npy, NanInAlphaIsRead) {
+TEST_F(Npy, NanInAlphaIsReadUnlessItIsABand) {
     const Image image = test::make_pattern({9, 11}, 3, DType::f32);
     Image alpha = test::make_pattern({9, 11}, 1, DType::f32);
     alpha.as<float>()[4 * 11 + 7] = std::nanf("");
     for (const char* name : {"a.npy", "a.tif"}) {
         save_image({image.view(), alpha.view(), nullptr}, folder / name);
-        EXPECT_TRUE(std::isnan(open_image(folder / name)->read_alpha().as<float>()[4 * 11 + 7]));
+        const auto file = open_image(folder / name);
+        EXPECT_TRUE(std::isnan(file->read_alpha().as<float>()[4 * 11 + 7]));
+        file->take_alpha_as_band();
+        EXPECT_THAT(usage_error([&] { (void)file->read_alpha(); }), HasSubstr("row 4, column 7, channel 3"));
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/atomic_file.hpp"
 #include "image/stack_fixture.hpp"
 #include "run/pixels/file_samples.hpp"
+#include "support/messages.hpp"
 #include "support/temporary_folder.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 namespace pb::run {
 namespace {
@@ -138,6 +140,20 @@ TEST_F(RawFile, HasNoAlphaForSomeOfItsBands) {
     const ImageSource source(settings);
     EXPECT_EQ(source.channels(), 3);
     EXPECT_FALSE(source.stored_info().has_alpha) << "it would be written, too";
+}
+
+TEST_F(RawFile, IsRefusedForANanInAlphaThatIsABand) {
+    constexpr float kSamples[] = {0.5F, 1.0F, 0.25F, std::numeric_limits<float>::quiet_NaN()};
+    config::ImageSettings settings = write("1x2x2:f32", {reinterpret_cast<const char*>(kSamples), sizeof kSamples});
+    const auto read = [&](const char* bands) {
+        settings.bands = bands;
+        FileSamples file(settings, open_file(settings));
+        image::Image stored({1, 2}, 1, DType::f32);
+        file.read_stored({0, 0, {1, 2}}, stored.view());
+    };
+    EXPECT_NO_THROW(read("1"));
+    EXPECT_NO_THROW(read("")) << "alpha is kept as it is";
+    EXPECT_THAT(usage_error([&] { read("2"); }), testing::HasSubstr("row 0, column 1, channel 1"));
 }
 
 TEST_F(RawFile, HasNoPagesBesideTheFirst) {

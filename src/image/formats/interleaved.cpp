@@ -24,7 +24,7 @@ const std::byte* InterleavingRows::row(int64_t y) {
     return row_.data();
 }
 
-void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels) {
+void refuse_not_finite(const RandomAccessFile& file, const Rect& part, int64_t first, const MutablePixelView& pixels) {
     if (!is_float(pixels.dtype)) return;
     const auto is_odd = [](auto sample) { return !std::isfinite(value_of(sample)); };
     with_sample_type(pixels.dtype, [&](auto type) {
@@ -35,7 +35,7 @@ void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const Mut
             if (i == count) continue;
             file.refuse(
                 fmt::format("{} at row {}, column {}, channel {}", std::isnan(value_of(row[i])) ? "NaN" : "infinity",
-                            part.row + y, part.column + i / pixels.channels, i % pixels.channels),
+                            part.row + y, part.column + i / pixels.channels, first + i % pixels.channels),
                 "replace such samples by numbers first, or keep them as they are: --range LO:HI, in a study "
                 "image.range");
         }

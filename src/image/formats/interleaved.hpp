@@ -32,8 +32,8 @@ class InterleavingRows {
     std::vector<std::byte> row_;
 };
 
-/// Throws UsageError when `pixels` (floats), read from `part` of the file's image, contain NaN or infinity. The message
-/// names row, column and channel of the first one.
-void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels);
+/// Throws UsageError when `pixels` (floats), the channels from `first` on of `part` of the file's image, contain NaN or
+/// infinity. The message names row, column and channel of the first one.
+void refuse_not_finite(const RandomAccessFile& file, const Rect& part, int64_t first, const MutablePixelView& pixels);
 
 }  // namespace pb::image

@@ -194,7 +194,7 @@ class NpyFile final : public ImageFile {
             copy_bands(dense_view(row_.data(), {1, part.extent.w}, info().stored_channels(), info().dtype), first,
                        to.channels, to.part({y, 0, {1, part.extent.w}}), 0);
         }
-        if (first == 0 && !keeps_not_finite()) refuse_not_finite(*file_, part, to);
+        if (must_be_finite(first)) refuse_not_finite(*file_, part, first, to);
     }
 
     OpenedFile file_;

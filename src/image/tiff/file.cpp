@@ -195,9 +195,8 @@ size_t TiffFile::bytes_of_block(int64_t block_row) const {
 void TiffFile::read_channels(const Rect& part, int64_t first, MutablePixelView to) {
     naming_page(page_.number, [&] {
         read_blocks(part, {first, to.channels}, to);
-        if (first > 0) return;  // alpha
-        if (layout_.white_is_zero) invert(to);
-        if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
+        if (first == 0 && layout_.white_is_zero) invert(to);
+        if (must_be_finite(first)) refuse_not_finite(*file_, part, first, to);
     });
 }
 

@@ -172,7 +172,9 @@ FileSamples::FileSamples(const config::ImageSettings& settings, OpenImage file)
     : file_(std::move(file)),
       bands_(config::parse_bands(settings.bands)),
       info_(with_bands(settings.path, file_->info(), bands_)),
-      map_(make_map(settings)) {}
+      map_(make_map(settings)) {
+    if (bands_ && bands_->first + bands_->count > file_->info().channels) file_->take_alpha_as_band();
+}
 
 std::optional<image::SampleMap> FileSamples::make_map(const config::ImageSettings& settings) {
     const config::RangeChoice range = config::parse_range(settings.range);
