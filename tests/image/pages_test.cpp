@@ -243,7 +243,24 @@ TEST_F(Stack, OneDirectoryOfImageJDescribesManyImages) {
     EXPECT_EQ(description_of(*file), "") << "only the first page has it";
     write_one_directory(folder / "short.tif", imagej_text(4), 3);
     EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "short.tif", {}); }),
+                AllOf(HasSubstr("damaged"), HasSubstr("4 images"), HasSubstr("--pages 0")));
+    EXPECT_THAT(numbers_of(*open_stack(folder / "short.tif", std::vector<int64_t>{0, 2})), ElementsAre(0, 2));
+    EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "short.tif", std::vector<int64_t>{3}); }),
                 AllOf(HasSubstr("damaged"), HasSubstr("4 images")));
+}
+
+/// Programs that take one page out of a file copy the description of all.
+TEST_F(Stack, OneImageWithTheDescriptionOfManyIsTheFirstPage) {
+    for (const TiffKind& kind : {TiffKind{}, TiffKind{.compression = COMPRESSION_LZW}, TiffKind{.tile = 16}}) {
+        write_pages(folder / "a.tif", {{plane(0), 0, imagej_text(3)}}, kind);
+        EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }),
+                    AllOf(HasSubstr("3 images"), HasSubstr("--pages 0")));
+        EXPECT_THROW((void)open_stack(folder / "a.tif", std::vector<int64_t>{1}), UsageError);
+        const auto file = open_stack(folder / "a.tif", std::vector<int64_t>{0});
+        ASSERT_EQ(file->num_pages(), 1);
+        EXPECT_TRUE(same_bytes(read_page(*file, 0), plane(0)));
+        EXPECT_EQ(description_of(*file), "ImageJ=1.54f\n") << "without the number of images";
+    }
 }
 
 TEST_F(Stack, OneDirectoryOfTifffileDescribesManyPagesIfItIsTruncated) {

@@ -106,7 +106,8 @@ TiffFile::TiffFile(OpenedFile file, std::optional<std::span<const int64_t>> chos
 
 void TiffFile::take_pages(std::span<const int64_t> chosen) {
     if (num_pages() == 1)
-        if (auto pages = find_pages_behind(tiff_.get(), layout_, *file_); !pages.empty()) pages_ = std::move(pages);
+        if (auto pages = find_pages_behind(tiff_.get(), layout_, chosen, *file_); !pages.empty())
+            pages_ = std::move(pages);
     if (num_pages() > 1) part_ = Part::whole_stack;
     if (!chosen.empty()) {
         const auto all = std::exchange(pages_, choose_pages(pages_, chosen, *file_));

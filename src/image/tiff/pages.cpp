@@ -218,19 +218,23 @@ TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
     return pages;
 }
 
-std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, const RandomAccessFile& file) {
+std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, std::span<const int64_t> numbers,
+                                        const RandomAccessFile& file) {
     const char* description = nullptr;
     if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1) return {};
     const int64_t count = std::max(images_in_imagej_text(description),
                                    images_in_shape(description, layout.info.extent.pixels() * layout.samples));
     if (count <= 1) return find_planes_behind(tiff, layout, description, file);
+    const int64_t needed = numbers.empty() ? count : std::min(count, std::ranges::max(numbers) + 1);
     const uint64_t begin = TIFFGetStrileOffset(tiff, 0);
     const auto page_bytes = static_cast<uint64_t>(layout.info.extent.pixels()) * layout.pixel_bytes();
-    if (!is_one_piece(tiff, layout))
+    if (needed > 1 && !is_one_piece(tiff, layout))
         file.refuse(fmt::format("it describes {} images and has one directory, of samples in several pieces", count),
-                    "save it again with a directory for each image");
-    if (begin > file.size() || static_cast<uint64_t>(count) > (file.size() - begin) / page_bytes)
-        file.refuse_damaged(fmt::format("it describes {} images, which {} bytes cannot hold", count, file.size()));
+                    "take the first one, --pages 0, or save it again with a directory for each image");
+    if (needed > 1 && (begin > file.size() || static_cast<uint64_t>(needed) > (file.size() - begin) / page_bytes))
+        file.refuse_damaged(
+            fmt::format("it describes {} images, which {} bytes cannot hold; if it is one page of a stack: --pages 0",
+                        count, file.size()));
     return pages_behind(tiff, count, page_bytes);
 }
 

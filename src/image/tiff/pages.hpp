@@ -30,9 +30,10 @@ struct TiffPages {
 /// ImageJ writes stacks beyond 4 GiB with one directory, and tifffile can, as OME-TIFF, too: the samples of the other
 /// images follow those of the first.
 /// Returns the pages of such a file, whose only directory is the current one and has `layout`; otherwise nothing.
-/// Throws UsageError when the file is too short, or its samples are not one piece.
+/// Those with `numbers`, or all when there are none, must be there: throws UsageError when the file is too short, or
+/// its samples are not one piece. Programs that take the first page out of a file copy the description of all.
 [[nodiscard]] std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout,
-                                                      const RandomAccessFile& file);
+                                                      std::span<const int64_t> numbers, const RandomAccessFile& file);
 
 /// Returns the pages with these numbers, in their order. Throws UsageError when one is missing.
 [[nodiscard]] std::vector<TiffPage> choose_pages(const std::vector<TiffPage>& pages, std::span<const int64_t> numbers,
