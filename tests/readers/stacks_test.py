@@ -296,6 +296,19 @@ class Stacks(program.ProgramTest):
         found, = re.search(r'the noise seems to be about (\d+\.?\d*), not 2, in the samples. units: noise may stay', said).groups()
         self.assertAlmostEqual(float(found), 240, delta=24)
 
+    def test_a_level_that_is_not_that_of_the_noise_of_a_page_names_the_page(self):
+        said = self.noise_told('--range', '0:4000', '--sigma', '60')
+        self.assertRegex(said, r'note: page 2: the noise seems to be about 2\d\d\.?\d*, not 60, in the samples. units: noise may stay')
+        self.assertNotIn('pages have such a note', said)
+        said = self.noise_told('--range', '0:4000', '--sigma', '2')
+        self.assertRegex(said, r'note: page 0: the noise seems to be about .*\(3 pages have such a note\)')
+        self.assertEqual(said.count('the noise seems'), 1)
+
+    def test_what_is_said_of_a_level_that_has_no_effect_names_no_page(self):
+        tifffile.imwrite(self.file, scene(3, 70, 60), photometric='minisblack', metadata=None)
+        said = program.run('denoise', self.file, self.out, '--sigma', '0.1', '--device', 'cpu', *GRAY).stdout
+        self.assertRegex(said, 'note: sigma has no effect')
+
     def test_pages_that_cannot_be_one_stack(self):
         with tifffile.TiffWriter(self.file) as tiff:
             for extent in ((70, 60), (70, 60), (60, 70)):

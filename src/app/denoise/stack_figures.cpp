@@ -67,7 +67,7 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
                                   {{{beyond_.line()},
                                     {low_.note()},
                                     {tiny_.line()},
-                                    sigma_note,
+                                    is_noise_alike_ ? sigma_note : LineNote{noise_.line()},
                                     {levels_note()},
                                     halo_note(trace.point),
                                     {seams_.line()},
@@ -77,10 +77,14 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
     return line;
 }
 
-/// Keeps the first page beside [0, 1], the largest seams and change of brightness, and whether all pages are low.
+/// Keeps the first page beside [0, 1] or with a note on its noise, the largest seams and change of brightness, and
+/// whether all pages are low.
 void StackFigures::add_notes(const StackPass& pass, int64_t page) {
     if (pass.range.is_beyond()) beyond_.add(page, pass.range.note(), 0);
     if (pass.range.kind == RangeFit::Kind::tiny) tiny_.add(page, pass.range.note(), 0);
+    const std::string& noise = pass.trace.point.sigma_note;
+    if (!noise.empty()) noise_.add(page, noise, 0);
+    is_noise_alike_ = is_noise_alike_ && noise == first_point().sigma_note;
     if (pass.range.kind != RangeFit::Kind::low) low_.kind = RangeFit::Kind::good;
     low_.samples.high = std::max(low_.samples.high, pass.range.samples.high);
     if (const auto seams = measure::visible_seams(pass.trace)) seams_.add(page, seam_note(pass.trace), *seams);

@@ -34,7 +34,7 @@ struct PageNote {
 class StackFigures {
   public:
     void add(const StackPass& pass, int64_t page);
-    /// These need a pass. `sigma_note`: that of the first one.
+    /// These need a pass. `sigma_note`: that of the first one, taken where all passes have it.
     [[nodiscard]] const plan::Point& first_point() const { return first_.value().trace.point; }
     [[nodiscard]] ImageLine line(const DenoiseJob& names, int64_t num_pages, const LineNote& sigma_note) const;
 
@@ -47,7 +47,8 @@ class StackFigures {
     [[nodiscard]] std::string levels_note() const;
 
     std::optional<StackPass> first_;
-    PageNote beyond_, tiny_, seams_, brightness_;
+    PageNote beyond_, tiny_, noise_, seams_, brightness_;
+    bool is_noise_alike_ = true;                 // all pages have the same note on it, or none
     RangeFit low_{RangeFit::Kind::low, {0, 0}};  // of all pages; good, when one of them is not low
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page
     double lowest_sigma_ = 1, highest_sigma_ = 0;
