@@ -35,5 +35,15 @@ TEST(AnomalyTracker, KeepsAPartOfWhichASixteenthIsBlack) {
     EXPECT_EQ(tracker.part(), part);
 }
 
+/// As the ragged last core of an image with some black pixels is, when a fault leaves it empty.
+TEST(AnomalyTracker, KeepsASmallBlackPartBesideALargeOneWithSomeZeros) {
+    const Rect last{256, 256, {16, 16}};
+    AnomalyTracker tracker;
+    EXPECT_FALSE(tracker.add({0, 0, {256, 256}}, 4000, 256 * 256, false));
+    EXPECT_TRUE(tracker.add(last, 256, 256, false));
+    EXPECT_EQ(tracker.part(), last);
+    EXPECT_FALSE(tracker.add({0, 256, {256, 16}}, 256, 256 * 16, false)) << "no more than the other";
+}
+
 }  // namespace
 }  // namespace pb::run
