@@ -73,7 +73,7 @@ inline SineCosine portable_sincos(float turns) {
             std::bit_cast<float>((std::bit_cast<uint32_t>(c) ^ swap) ^ cosine_sign)};
 }
 
-/// Uniform number in (0, 1) from the upper 24 bits of a random word. It is never 0 or 1.
+/// Uniform number in (0, 1] from the upper 24 bits of a random word. It is never 0; bits that are all set round to 1.
 inline float unit_uniform(uint32_t word) {
     return (static_cast<float>(static_cast<int32_t>(word >> 8U)) + 0.5F) * 5.9604644775390625e-8F;
 }
