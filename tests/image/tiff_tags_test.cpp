@@ -101,7 +101,7 @@ TEST_F(TiffTags, APositionBelowZeroIsNamedAndTheFileIsWritten) {
                {.mode = "wl"});
     negate_tag(folder / "a.tif", TIFFTAG_XPOSITION);
     const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
-    EXPECT_THAT(metadata.not_kept, ElementsAre("position (-2.5, 0.75)"));
+    EXPECT_THAT(metadata.not_kept, ElementsAre("position (-2.5; 0.75)"));
     save_image({make_pattern({20, 30}, 1, DType::u16).view(), {}, &metadata}, folder / "b.tif");
     EXPECT_FALSE(open_image(folder / "b.tif")->metadata().tiff_position);
 }

@@ -138,6 +138,14 @@ class Stacks(program.ProgramTest):
         said = denoise(self.file, self.out, *GRAY, ranks=1)
         self.assertRegex(said, r'not kept: .*tag 65002, tag 65003\n')
 
+    def test_the_positions_of_pages_below_zero_are_named_whole(self):
+        with tifffile.TiffWriter(self.file) as tiff:
+            for plane, y in zip(scene(2, 70, 60), (-2, -3)):
+                tags = [(number, '2i', 1, (value, 1), True) for number, value in ((286, -1), (287, y))]
+                tiff.write(plane, photometric='minisblack', metadata=None, contiguous=False, extratags=tags)
+        said = denoise(self.file, self.out, *GRAY, ranks=1)
+        self.assertRegex(said, r'not kept: .*position \(-1; -2\), position \(-1; -3\)\n')
+
     def test_an_imagej_stack_with_one_directory(self):
         planes = scene(3, 70, 60)
         tifffile.imwrite(self.folder / 'first.tif', planes[0], byteorder='>', metadata=None,

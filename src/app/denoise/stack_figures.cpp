@@ -93,7 +93,8 @@ void StackFigures::add_notes(const StackPass& pass, int64_t page) {
         brightness_.add(page, brightness, std::abs(pass.trace.verification.mean_shift.value_or(0)));
 }
 
-/// Adds names that are separated as in record::PointTrace, each once.
+/// Adds names that are separated as in record::PointTrace, each once. No name that differs from page to page has the
+/// separator in it.
 void StackFigures::add_lost(const std::string& names) {
     constexpr std::string_view kSeparator = ", ";
     for (size_t begin = 0; begin < names.size();) {
