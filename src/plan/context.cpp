@@ -103,7 +103,7 @@ void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
 }
 
 std::string short_text(const ContextWay& way) {
-    return fmt::format("{} {}{:.3g} x the arithmetic{}", way_text(way), way.is_at_least ? "at least " : "",
+    return fmt::format("{}, {}{:.3g} x the arithmetic{}", way_text(way), way.is_at_least ? "at least " : "",
                        way.computed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
 }
 
@@ -206,12 +206,14 @@ const ContextWay& cheapest_way(const std::vector<ContextWay>& ways) {
 
 std::string way_text(const ContextWay& way) {
     const std::string strips = way.point.strip_columns ? ", " + strips_text(way.point) : "";
+    const std::string small =
+        way.point.winograd_tile ? fmt::format(", Winograd tiles of 2 x 2 ({} x the time)", kSmallTileCost) : "";
     if (is_carried(way.point))
-        return fmt::format("carried rows in bands of {}{}", carried_band_rows(way.point), strips);
-    if (is_exchanged(way.point)) return "exchanged rows";
+        return fmt::format("carried rows in bands of {}{}{}", carried_band_rows(way.point), strips, small);
+    if (is_exchanged(way.point)) return "exchanged rows" + small;
     const int64_t halo = *way.point.halo;
-    if (way.is_exact) return fmt::format("tiles with the exact halo of {} px", halo);
-    return fmt::format("tiles with a halo of {}{} px", way.is_at_least ? "at least " : "", halo);
+    if (way.is_exact) return fmt::format("tiles with the exact halo of {} px{}", halo, small);
+    return fmt::format("tiles with a halo of {}{} px{}", way.is_at_least ? "at least " : "", halo, small);
 }
 
 void weigh_context(Point& point, const Topology& topology) {

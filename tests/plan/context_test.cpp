@@ -49,7 +49,7 @@ TEST(Context, CarriesRowsWithoutASearchWhereThatIsLeastWork) {
     EXPECT_DOUBLE_EQ(processed_pixels(point), 300 * 200);
     EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: carried rows in bands of 64, exact, 1 x the arithmetic"));
     EXPECT_THAT(point.notes, testing::Contains(AllOf(StartsWith(point.halo_note + "; tiles with the exact halo of "),
-                                                     HasSubstr("; tiles with a halo of at least 1 px at least "))));
+                                                     HasSubstr("; tiles with a halo of at least 1 px, at least "))));
 }
 
 TEST(Context, WaysAreTheSameForAPointThatTookOne) {
@@ -246,6 +246,8 @@ TEST(Context, WaysWithSmallTilesCostMore) {
     for (const ContextWay& way : ways) {
         const double pixels = predict(way.point)->flop_busiest_rank / (2 * point.facts().mac_per_pixel);
         EXPECT_EQ(way.work_px > 1.5 * pixels, is_small(way)) << way_text(way);
+        EXPECT_EQ(testing::Value(way_text(way), HasSubstr(", Winograd tiles of 2 x 2 (1.6 x the time)")),
+                  is_small(way));
     }
     settle_searched_halo(point, 1);
     EXPECT_EQ(point.winograd_tile, 2) << point.halo_note;
