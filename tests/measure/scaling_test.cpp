@@ -97,6 +97,19 @@ TEST(Scaling, TheSamePixelsARankAreWeakScaling) {
     EXPECT_THAT(scalings_of(traces), IsEmpty()) << "two images, and nothing says that they belong together";
 }
 
+TEST(Scaling, ACopyForEachRankIsWeakScaling) {
+    std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(4, 12.5)};
+    for (auto& trace : traces) {
+        trace.point.settings.workload = config::Workload::whole;
+        trace.point.settings.replicate = true;
+        trace.useful_pixels *= trace.point.num_ranks;
+    }
+    const auto all = scalings_of(traces);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].kind, ScalingKind::weak);
+    EXPECT_DOUBLE_EQ(all[0].points[1].efficiency, 0.8);
+}
+
 TEST(Scaling, WithoutAPredictionOfEitherThereIsNoBound) {
     for (const size_t without : {0, 1}) {
         std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};

@@ -213,7 +213,8 @@ std::vector<Scaling> find_scalings(const StudyPoints& points) {
         const StudyPoints members = points_of(group, points);
         if (members.size() < 2) continue;
         Scaling scaling;
-        const bool grows = members.front().trace->point.settings.image.height_per_rank > 0;
+        const config::PointSettings& settings = members.front().trace->point.settings;
+        const bool grows = settings.image.height_per_rank > 0 || settings.replicate;
         scaling.kind = grows ? ScalingKind::weak : ScalingKind::strong;
         scaling.label = group.label;
         scaling.simulated = members.front().summary->simulated;

@@ -38,7 +38,8 @@ struct WidthSeries {
 /// Returns series of at least three widths with a peak, in the order of the study.
 [[nodiscard]] std::vector<WidthSeries> find_width_series(const StudyPoints& points);
 
-/// strong: the same image for any number of ranks. weak: the same number of pixels per rank (image.height_per_rank).
+/// strong: the same image for any number of ranks. weak: the same number of pixels per rank (image.height_per_rank,
+/// replicate).
 enum class ScalingKind : uint8_t { strong, weak };
 
 /// A part of the ranks' time, as a share of ranks x wall time, summed over ranks and repetitions. Stages of a device
