@@ -584,6 +584,10 @@ TEST(PlanTable, SaysHowItPredicts) {
         cropped, parts, std::regex("([0-9.]+) MiB of weights . ([0-9.]+) MiB of maps . ([0-9.]+) MiB of input")));
     EXPECT_NEAR(std::stod(parts[1]) + std::stod(parts[2]) + std::stod(parts[3]),
                 plan::predict(plan.points[2])->peak_mib, 0.15);
+    plan.points[2].batch = 1;
+    const std::string of_one = prediction_text(plan);
+    plan.points[2].batch.reset();
+    EXPECT_EQ(prediction_text(plan), of_one) << "while the batch is open";
     plan.points.resize(2);
     EXPECT_THAT(prediction_text(plan), Not(HasSubstr("scratch")));
     for (auto& point : plan.points) point.refusal = "no";

@@ -134,18 +134,18 @@ std::string carried_formula_of(const plan::Point& point, double weights) {
 }
 
 /// Returns "1 window of 640 x 640 cropped to their core: 498.2 MiB of weights + ..", which is exact of the
-/// engine native.
-std::string cropped_formula_of(const plan::Point& point, const plan::PeakParts& parts) {
+/// engine native. While the batch is open it is of one window.
+std::string cropped_formula_of(plan::Point point, const plan::PeakParts& parts) {
     const Extent window = plan::tile_grid(point).window();
-    const int64_t batch = point.batch.value_or(1), pixels = batch * window.pixels();
+    if (!point.batch) point.batch = 1;
+    const int64_t pixels = *point.batch * window.pixels();
     const double in_out = parts.in_out_per_pixel * static_cast<double>(plan::batches_in_flight(point) * pixels);
-    const auto prediction = plan::predict(point);
-    const double peak = prediction ? prediction->peak_mib * kMiB : parts.peak(pixels, 1);
+    const double peak = plan::predict(point).value().peak_mib * kMiB;
     return fmt::format(
         "{} of {} x {} cropped to what the core needs: {:.1f} MiB of weights + {:.1f} MiB of maps + "
         "{:.1f} MiB of input and output\n",
-        counted(batch, "window"), window.h, window.w, parts.weights / kMiB, (peak - parts.weights - in_out) / kMiB,
-        in_out / kMiB);
+        counted(*point.batch, "window"), window.h, window.w, parts.weights / kMiB,
+        (peak - parts.weights - in_out) / kMiB, in_out / kMiB);
 }
 
 /// Returns a formula such as "channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
