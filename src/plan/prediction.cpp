@@ -1,5 +1,6 @@
 #include "plan/prediction.hpp"
 
+#include "config/sample_settings.hpp"
 #include "network/graph_facts.hpp"
 #include "network/native_layout.hpp"
 #include "plan/cropping.hpp"
@@ -151,7 +152,8 @@ int64_t sample_bytes(const Point& point) {
     const config::ImageSettings& image = point.settings.image;
     const DType stored = point.source.dtype;
     const bool is_kept = stored == DType::u8 || stored == DType::u16 || stored == DType::f32;  // others become f32
-    const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty() || !is_kept;
+    const bool has_nodata = config::parse_nodata(image.nodata).kind == config::NodataChoice::Kind::value;
+    const bool is_made = image.noise_sigma > 0 || !image.range.empty() || has_nodata || !is_kept;
     return static_cast<int64_t>(size_of(is_made ? DType::f32 : stored));
 }
 

@@ -76,8 +76,13 @@ TEST(Prediction, SamplesTravelInTheirTypeWhereThatIsKept) {
         point.source.dtype = dtype;
         EXPECT_EQ(sample_bytes(point), bytes) << name_of(dtype);
     }
-    point.settings.image.range = "0:255";
     point.source.dtype = DType::u8;
+    point.settings.image.nodata = "none";
+    EXPECT_EQ(sample_bytes(point), 1);
+    point.settings.image.nodata = "255";
+    EXPECT_EQ(sample_bytes(point), 4);
+    point.settings.image.nodata.clear();
+    point.settings.image.range = "0:255";
     EXPECT_EQ(sample_bytes(point), 4);
 }
 
