@@ -102,16 +102,19 @@ void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
         }
 }
 
+std::string obstacle_text(const ContextWay& way) { return way.obstacle.empty() ? "" : ", but " + way.obstacle; }
+
 std::string short_text(const ContextWay& way) {
     return fmt::format("{}, {}{:.3g} x the arithmetic{}", way_text(way), way.is_at_least ? "at least " : "",
-                       way.computed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
+                       way.computed_per_useful, obstacle_text(way));
 }
 
 std::string halo_note_of(const ContextWay& taken) {
     const char* const seams = !taken.is_exact            ? ", with seams below halo_tolerance"
                               : is_in_bands(taken.point) ? ", exact"
                                                          : "";  // its text says so
-    return fmt::format("halo = auto: {}{}, {:.3g} x the arithmetic", way_text(taken), seams, taken.computed_per_useful);
+    return fmt::format("halo = auto: {}{}, {:.3g} x the arithmetic{}", way_text(taken), seams,
+                       taken.computed_per_useful, obstacle_text(taken));
 }
 
 /// What the others take, each after "; ".

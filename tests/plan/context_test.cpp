@@ -254,6 +254,15 @@ TEST(Context, WaysWithSmallTilesCostMore) {
     EXPECT_THAT(point.notes, testing::Contains(HasSubstr("Winograd tiles of 2 x 2")));
 }
 
+TEST(Context, WhatIsTakenSaysThatItDoesNotFit) {
+    config::PointSettings settings = weighed_point();
+    settings.memory_limit_mib = 4;
+    Point point = planned(settings);
+    settle_searched_halo(point, 12);
+    EXPECT_THAT(point.halo_note, AllOf(StartsWith("halo = auto: "), HasSubstr(" x the arithmetic, but takes "),
+                                       testing::EndsWith(" MiB a rank, 4 are allowed")));
+}
+
 TEST(Context, SeveralRanksTakeNoTilesWhereOneCarriesRowsRatherThanTheSearchedHalo) {
     config::PointSettings settings = weighed_point();
     settings.image.height = 256;
