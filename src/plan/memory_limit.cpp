@@ -170,6 +170,17 @@ double most_mib_of(const Point& point, const Topology& topology) {
     return std::isinf(least) ? 0 : least;
 }
 
+double device_mib(const Point& point, const Topology& topology) {
+    if (point.device != DeviceKind::cuda) return 0;
+    int64_t least = 0;
+    const int num_ranks = std::min(point.num_ranks, topology.num_ranks());  // the topology may be of another file
+    for (const int rank : members_of(topology, num_ranks, point.settings.placement)) {
+        const int64_t memory = topology.place_of(rank).memory_bytes;
+        if (memory > 0) least = least == 0 ? memory : std::min(least, memory);
+    }
+    return static_cast<double>(least) / kMiB;
+}
+
 std::vector<network::Strip> strips_of(const Point& point) {
     if (point.strip_columns) return strip_cut(point).strips(*point.strip_columns);
     const Range all{0, padded_width(point)};

@@ -35,6 +35,9 @@ void settle_winograd(Point& point);
 /// of 0.8 of its GPU's; 0: unknown.
 [[nodiscard]] double most_mib_of(const Point& point, const Topology& topology);
 
+/// The memory of the smallest GPU of the point's ranks in MiB; 0 where it is unknown or the point computes on the CPU.
+[[nodiscard]] double device_mib(const Point& point, const Topology& topology);
+
 /// Of a point with carried rows, on the padded image; one strip where it is not cut.
 [[nodiscard]] std::vector<network::Strip> strips_of(const Point& point);
 

@@ -6,6 +6,7 @@
 #include "config/settings_access.hpp"
 #include "config/text.hpp"
 #include "plan/context.hpp"
+#include "plan/memory_limit.hpp"
 #include "plan/prediction.hpp"
 #include "plan/rows.hpp"
 
@@ -205,13 +206,6 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
         settle_timed(point);
     else if (settings.timed != config::TimedSettings{})
         point.notes.emplace_back("timed.* has no effect: the engine is not timed");
-}
-
-/// The memory of the smallest GPU of the launch in MiB; 0 when it is unknown or the point computes on the CPU.
-double device_mib(const Point& point, const Topology& topology) {
-    if (point.device != DeviceKind::cuda) return 0;
-    const auto least = std::ranges::min_element(topology.ranks, {}, &RankPlace::memory_bytes);
-    return static_cast<double>(least->memory_bytes) / kMiB;
 }
 
 /// It is run all the same: a prediction can be wrong.

@@ -187,6 +187,12 @@ TEST(Plan, TheSmallestGpuDecidesWhetherAPointMayNotFit) {
     Topology topology = cuda_topology(3);
     for (RankPlace& place : topology.ranks) place.memory_bytes = int64_t{place.rank == 1 ? 8 : 8000} << 20;
     EXPECT_THAT(point_of(small_point(), topology).notes, Contains(HasSubstr("its GPU has 8")));
+    config::PointSettings settings = small_point();
+    settings.ranks.count = 1;
+    EXPECT_THAT(point_of(settings, topology).notes, IsEmpty()) << "of those that take part";
+    topology.ranks[2] = {.rank = 2, .host = topology.ranks[1].host, .local_rank = 2};
+    settings.ranks.count = 2;
+    EXPECT_THAT(point_of(settings, topology).notes, Contains(HasSubstr("its GPU has 8")));
 }
 
 TEST(Plan, OnlyCallsBeyondTheIndexLimitAreNoted) {

@@ -1,4 +1,5 @@
 #include "measure/study/batch_curve.hpp"
+#include "plan/memory_limit.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -85,16 +86,8 @@ std::optional<int64_t> MemoryFit::largest_batch(double limit_mib) const {
 std::optional<double> memory_limit_of(const plan::Point& point, const plan::Topology& topology) {
     const int64_t cap_mib = point.settings.memory_limit_mib;
     if (cap_mib > 0) return static_cast<double>(cap_mib);
-    if (point.device != DeviceKind::cuda) return std::nullopt;
-    std::optional<double> smallest;
-    const int num_ranks = std::min(point.num_ranks, topology.num_ranks());  // the topology may be of another file
-    for (const int rank : plan::members_of(topology, num_ranks, point.settings.placement)) {
-        const plan::RankPlace& place = topology.place_of(rank);
-        if (place.memory_bytes <= 0) continue;
-        const double mib = static_cast<double>(place.memory_bytes) / kMiB;
-        smallest = smallest ? std::min(*smallest, mib) : mib;
-    }
-    return smallest;
+    const double device_mib = plan::device_mib(point, topology);
+    return device_mib > 0 ? std::optional(device_mib) : std::nullopt;
 }
 
 std::optional<MemoryFit> fit_memory(const std::vector<BatchPeak>& peaks) {
