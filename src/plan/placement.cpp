@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <ranges>
+#include <utility>
 
 namespace pb::plan {
 
@@ -96,16 +97,20 @@ void check_device_choices(const Point& point) {
         throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
 }
 
-void check_threads(Point& point, const Topology& topology) {
-    const RankPlace& place = topology.ranks.front();
+/// By the member that has the fewest.
+void check_threads(Point& point, const Topology& topology, const std::vector<int>& members) {
+    const auto threads_on = [&](int rank) {
+        return std::pair(topology.place_of(rank).threads, topology.place_of(rank).num_cores);
+    };
+    const RankPlace& place = topology.place_of(*std::ranges::min_element(members, {}, threads_on));
     if (place.affinity.empty()) return;  // a plan for another machine
     const int64_t most = kMostThreadsPerCore * std::max(1, place.num_cores);
     if (point.settings.threads.count > most)
-        throw Refused(fmt::format("threads = {}: rank 0 may use {}; choose threads: auto, or at most {}",
-                                  point.settings.threads.count, counted(place.num_cores, "core"), most));
+        throw Refused(fmt::format("threads = {}: rank {} may use {}; choose threads: auto, or at most {}",
+                                  point.settings.threads.count, place.rank, counted(place.num_cores, "core"), most));
     if (point.device == DeviceKind::cpu && point.settings.threads.count > place.threads)
-        point.notes.push_back(fmt::format("threads = {} is more than rank 0 has cores for: threads: auto takes {}",
-                                          point.settings.threads.count, place.threads));
+        point.notes.push_back(fmt::format("threads = {} is more than rank {} has cores for: threads: auto takes {}",
+                                          point.settings.threads.count, place.rank, place.threads));
 }
 
 int threads_of(const config::PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
@@ -201,7 +206,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     if (point.settings.engine.is_automatic && !point.settings.network.has_layers())  // engines decide on the device
         point.settings.engine = engine_of_file(point.settings);
     point.device = resolve_device(point.settings, topology, members);
-    check_threads(point, topology);
+    check_threads(point, topology, members);
     point.threads = threads_of(point.settings, topology, members);
     point.weight_sharers = fewest_sharers(topology, members);
     const std::vector<int> without_bf16 = members_without(topology, members, &RankPlace::multiplies_bf16);

@@ -512,6 +512,15 @@ TEST(Plan, ThreadsAreThoseOfTheRankWithMostAndAFewForEachCoreAtMost) {
     settings.threads.count = 32;
     topology.ranks.front().threads = 1;
     EXPECT_EQ(point_of(settings, topology).threads, 32) << "cores that ranks share count whole";
+    topology.ranks[2].threads = topology.ranks[2].num_cores = 1;
+    EXPECT_THAT(refusal_of(settings, topology), AllOf(HasSubstr("rank 2 may use 1 core;"), HasSubstr("at most 16")));
+    settings.threads.count = 9;
+    settings.ranks.count = 2;
+    for (const int fewer : {0, 1}) {
+        for (int rank : {0, 1}) topology.ranks[static_cast<size_t>(rank)].threads = rank == fewer ? 1 : 9;
+        EXPECT_THAT(point_of(settings, topology).notes,
+                    Contains(HasSubstr("than rank " + std::to_string(fewer) + " ")));
+    }
 }
 
 TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
