@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "measure/summary.hpp"
+#include "plan/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -71,7 +72,7 @@ std::string of_bound(const std::optional<double>& value, const std::string& what
     return value ? ", at " + percents(*value) + " of " + what : "";
 }
 
-std::string evidence_of(const Loss& loss, const Summary& s) {
+std::string evidence_of(const Loss& loss, const Summary& s, const plan::Point& point) {
     const std::string share = whole_percent(loss.share) + " of the pipeline";
     switch (loss.limit) {
         case Limit::host:
@@ -81,8 +82,9 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
                    of_bound(s.h2d_of_bound_percent, "the rate to the device") +
                    of_bound(s.d2h_of_bound_percent, "the rate back");
         case Limit::exchange:
-            return "bringing the output to the root and border rows to neighbours takes " + share +
-                   of_bound(s.exchange_of_link_percent, "the link between the nodes");
+            return (plan::is_exchanged(point) ? "waiting for border rows, and bringing the output to the root, takes "
+                                              : "bringing the output to the root takes ") +
+                   share + of_bound(s.exchange_of_link_percent, "the link between the nodes");
         case Limit::imbalance:
             return fmt::format("ranks wait for the slowest{} for {} on average",
                                s.slowest_rank ? fmt::format(" (rank {})", *s.slowest_rank) : "", share);
@@ -182,7 +184,9 @@ const std::vector<LimitMeaning>& limit_meanings() {
         {Limit::exchange,
          "bringing the output of other nodes to the root, or waiting for border rows (halo: exchanged), is what is "
          "lost",
-         {{"fewer nodes, a faster network between them, images in their own 8 or 16 bits (no noise added)"}}},
+         {{"cores of its own for each rank (patchbench check), fewer ranks", plan::is_exchanged},
+          {"fewer nodes, a faster network between them, images in their own 8 or 16 bits (no noise added)",
+           [](const plan::Point& point) { return !plan::is_exchanged(point); }}}},
         {Limit::imbalance,
          "waiting of ranks for the slowest one is what is lost",
          {{"batches and patches that split evenly over the ranks; a look at the slowest rank's host and cores"}}},
@@ -212,7 +216,7 @@ std::optional<Bottleneck> find_bottleneck(const Summary& summary, const record::
         const Loss& largest = found.losses.front();
         found.limit = largest.limit;
         found.share = largest.share;
-        found.evidence = evidence_of(largest, summary) + beside(found.losses);
+        found.evidence = evidence_of(largest, summary, trace.point) + beside(found.losses);
     } else {
         found.limit = limit_of_network(summary);
         found.share = share_of_network(summary);

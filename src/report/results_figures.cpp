@@ -1,7 +1,9 @@
 #include "report/results_figures.hpp"
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "config/call_times.hpp"
+#include "config/text.hpp"
 #include "measure/trace_figures.hpp"
 #include "plan/rows.hpp"
 
@@ -28,18 +30,25 @@ measure::StudySummary summarise_recorded(const ResultsFile& results) {
 
 namespace {
 
-/// Returns the halo in pixels that the settings name; none where none does.
-std::optional<int64_t> halo_of(const config::PointSettings& settings) {
+/// Returns the halo in pixels that the settings name, an exact one as the network of `point` has it; none where none
+/// does.
+std::optional<int64_t> halo_of(const config::PointSettings& settings, const plan::Point& point) {
     using Kind = config::HaloSetting::Kind;
     if (settings.halo.kind == Kind::pixels) return settings.halo.pixels;
-    if (settings.halo.kind != Kind::exact || settings.network.is_custom()) return std::nullopt;
-    return network::network_facts(settings.network.kind).exact_halo;
+    return settings.halo.kind == Kind::exact ? std::optional(point.facts().exact_halo) : std::nullopt;
 }
 
 bool is_same_work(const plan::Point& point, const config::PointSettings& simulated) {
     const auto& settings = point.settings;
     return settings.network == simulated.network && settings.dtype == simulated.dtype &&
-           settings.patch == simulated.patch && point.halo == halo_of(simulated) && !plan::is_in_bands(point);
+           settings.patch == simulated.patch && point.halo == halo_of(simulated, point) && !plan::is_in_bands(point);
+}
+
+/// What runs the forward calls of a point. Times of others make no table with them.
+std::string runner_of(const plan::Point& point) {
+    const config::PointSettings& settings = point.settings;
+    return fmt::format("{} on {}, {}, {}, weights {}", config::format_setting(settings.engine), name_of(point.device),
+                       config::format_setting(settings.layout), counted(point.threads, "thread"), settings.weights);
 }
 
 /// Returns the median of the slowest rank; nothing where no call was timed.
@@ -66,9 +75,16 @@ std::string list_labels(const ResultsFile& results) {
 
 std::string measured_call_table(const ResultsFile& results, const config::PointSettings& simulated) {
     std::vector<config::CallTime> times;
+    std::string runner;
     for (const auto& recorded : results.points) {
         const plan::Point& point = recorded.trace.point;
         if (!has_calls(recorded) || !is_same_work(point, simulated)) continue;
+        if (runner.empty()) runner = runner_of(point);
+        if (runner_of(point) != runner)
+            throw UsageError(
+                fmt::format("timed.results = {}: its calls are of {} and of {}, which make no table "
+                            "together; give results of one of them",
+                            results.file.string(), runner, runner_of(point)));
         const auto seconds = call_seconds(recorded.trace);
         const bool is_known = std::ranges::find(times, *point.batch, &config::CallTime::batch) != times.end();
         if (seconds && !is_known) times.push_back({*point.batch, *seconds});

@@ -194,6 +194,10 @@ class Networks(program.ProgramTest):
         text = run('networks', env={**os.environ, 'PATCHBENCH_MODELS': str(self.folder)}).stdout
         self.assertRegex(text, r'(?m)^  dncnn +elsewhere +gray .* not here$')
 
+    def test_an_empty_variable_is_none(self):
+        text = run('networks', env={**os.environ, 'PATCHBENCH_MODELS': ''}, cwd=self.folder, code=0).stdout
+        self.assertIn(str(program.REPOSITORY / 'models'), text)
+
 
 class Length(program.ProgramTest):
     def test_36_points_print_fewer_than_120_lines_and_keep_the_rest_in_a_file(self):

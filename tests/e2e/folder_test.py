@@ -103,6 +103,7 @@ class Folders(program.ProgramTest):
                                      'passed_over': 1, 'exit_code': 1})
         done = run('denoise', self.folder / 'in/a.png', self.folder / 'out', *options, '--no-clobber', code=0)
         self.assertEqual(json.loads(done.stdout)['there_already'], 1)
+        self.assertIn('1 image: 0 denoised, 0 failed, 1 there already\nRESULT: VALID', done.stderr)
         dry = run('denoise', self.folder / 'in/a.png', self.folder / 'out', *options, '--no-clobber', '--dry-run', code=0)
         self.assertEqual([json.loads(dry.stdout)[key] for key in ('result', 'to_denoise', 'there_already')], ['DRY RUN', 0, 1])
 

@@ -190,9 +190,15 @@ TEST(Bottleneck, WhatHidesBehindTheNetworkCostsNothing) {
 }
 
 TEST(Bottleneck, TheWayToTheRootIsExchangeBound) {
-    const Bottleneck found = found_in(trace_of_shares({.forward = 0.5, .exchange = 0.4}));
+    record::PointTrace trace = trace_of_shares({.forward = 0.5, .exchange = 0.4});
+    Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::exchange);
     EXPECT_THAT(found.evidence, AllOf(HasSubstr("root "), HasSubstr(" 40 %")));
+    EXPECT_THAT(found.advice, AllOf(HasSubstr("fewer nodes"), Not(HasSubstr("cores of its own"))));
+    trace.point.settings.halo.kind = config::HaloSetting::Kind::exchanged;
+    found = found_in(trace);
+    EXPECT_THAT(found.evidence, HasSubstr("waiting for border rows"));
+    EXPECT_THAT(found.advice, AllOf(HasSubstr("cores of its own"), Not(HasSubstr("fewer nodes"))));
 }
 
 TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {

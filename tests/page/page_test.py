@@ -287,6 +287,8 @@ class Page(unittest.TestCase):
     def test_cells_and_seams_lie_where_the_file_says(self):
         self.open('tiny')
         points = self.points_of('tiny')
+        edges = self.browser.evaluate("['carried', 'exchanged', 0, 8].map(halo_px => pb.edgeOfTiles({patch: 32, halo_px}))")
+        self.assertEqual(edges, [None, None, 32, 32])
         for label, [[traces, lines]] in self.chosen('seams'):
             region, = points[label]['verification']['seam_map']
             self.assertEqual((region['height'], region['width']), (64, 96))

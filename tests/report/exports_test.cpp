@@ -324,7 +324,7 @@ TEST(Markdown, SaysWhatThePointsShareWhatLimitsThemAndWhichOneToTake) {
     EXPECT_THAT(markdown_text(Files{results}), Not(HasSubstr("the only verified point"))) << "it was cut short";
     results.end = RecordedEnd{{measure::Validity::valid, {}, ExitCode::ok}, ""};
     const std::string text = markdown_text(Files{results});
-    EXPECT_THAT(text, AllOf(HasSubstr("\n\nimage: retina, \"left\".png 1000 x 1250 x 3 | noise: sigma 0.1 |"),
+    EXPECT_THAT(text, AllOf(HasSubstr("\n\nimage: retina, \"left\".png 1000 x 1250 x 3 \\| noise: sigma 0.1 \\|"),
                             HasSubstr("\n- dncnn-fp32: " + std::string(kLabel) + ", the only verified point"),
                             HasSubstr("\n- compute-bound: " + std::string(kLabel) + " (the network takes 44.4 % "),
                             HasSubstr("; try: a lower precision")));
@@ -333,6 +333,7 @@ TEST(Markdown, SaysWhatThePointsShareWhatLimitsThemAndWhichOneToTake) {
 TEST(Markdown, EscapesWhatIsNotItsOwnAndNamesOnlyWhatIsKnown) {
     record::PointTrace trace = three_rank_trace();
     trace.point.notes = {"a <b> | c"};
+    trace.point.settings.image.path = "<i>.png";
     auto results = results_of({trace});
     record::Environment& environment = results.sessions[0].environment;
     environment.compiler = "Clang <trunk>";
@@ -343,6 +344,7 @@ TEST(Markdown, EscapesWhatIsNotItsOwnAndNamesOnlyWhatIsKnown) {
     results.sessions[1].environment.started_at = "2026-01-02T00:00:00Z";
     const std::string text = markdown_text(Files{results});
     EXPECT_THAT(text, AllOf(HasSubstr("a &lt;b> \\| c"), HasSubstr("Clang &lt;trunk>"), Not(HasSubstr("cudnn")),
+                            Not(HasSubstr("<i>")), HasSubstr("&lt;i>.png"),
                             HasSubstr("1 x cpu, 1 x cpu CPU, 1 x cpu Xeon"), HasSubstr("\n- resumed at 2026-01-02")));
 }
 

@@ -75,6 +75,17 @@ TEST(MeasuredCalls, AreTheSlowestRanksMedianByBatch) {
     EXPECT_EQ(table, "1:0.25,4:0.5") << "the first point that has a batch";
 }
 
+TEST(MeasuredCalls, AreOfOneEngine) {
+    record::PointTrace other = called(4, 0.5);
+    other.point.settings.engine = EngineKind::native;
+    EXPECT_THAT(usage_error([&] {
+                    (void)measured_call_table(file_of({called(1, 0.25), other}), wanted());
+                }),
+                testing::AllOf(HasSubstr("torch on cpu"), HasSubstr("native on cpu")));
+    other.point.settings.patch = 128;
+    EXPECT_EQ(measured_call_table(file_of({called(1, 0.25), other}), wanted()), "1:0.25") << "of other work";
+}
+
 TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
     config::PointSettings other = wanted();
     other.patch = 128;

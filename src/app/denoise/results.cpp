@@ -211,7 +211,11 @@ ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, con
 
 ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& counts, bool is_dry, bool json) {
     const std::string_view result = is_dry ? kDryRun : name_of(measure::Validity::valid);
-    if (json && world.is_root()) print_object(result, {}, {}, counts, ExitCode::ok);
+    if (!world.is_root()) return ExitCode::ok;
+    std::FILE* const out = text_stream(json);
+    print_text(out, "{}\n", counts_line({}, counts, is_dry));
+    fmt::print(out, "{}\n", is_dry ? "dry run: nothing was written" : report::result_line(result, {}));
+    if (json) print_object(result, {}, {}, counts, ExitCode::ok);
     return ExitCode::ok;
 }
 

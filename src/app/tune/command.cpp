@@ -64,7 +64,8 @@ std::string tuned_config(const config::PointSettings& settings, const std::vecto
         const config::SettingHelp help = config::help_by_key(settings, key);
         const std::string value = config::text_by_key(settings, key);
         if (value.empty()) continue;
-        text += std::string(key) + ": " + (help.is_text ? quoted(value) : value) + "\n";
+        const bool is_text = help.is_text || (settings.network.is_custom() && help.key == "network");
+        text += std::string(key) + ": " + (is_text ? quoted(value) : value) + "\n";
     }
     return text;
 }

@@ -35,7 +35,7 @@ constexpr double kStartPatienceS = 30;
 }  // namespace
 
 fs::path environments_folder() {
-    if (const char* const named = std::getenv("PATCHBENCH_ENGINES")) return named;
+    if (const char* const named = std::getenv("PATCHBENCH_ENGINES"); named != nullptr && *named != '\0') return named;
     return project_folder() / ".engines";
 }
 

@@ -79,7 +79,8 @@ BatchFit fit_batches(const std::vector<BatchTime>& times) {
 }
 
 std::optional<int64_t> MemoryFit::largest_batch(double limit_mib) const {
-    if (per_window_mib <= 0) return std::nullopt;
+    constexpr double kRounding = 1e-9;  // of a fit through equal peaks
+    if (per_window_mib <= kRounding * base_mib) return std::nullopt;
     return std::max<int64_t>(0, static_cast<int64_t>(std::floor((limit_mib - base_mib) / per_window_mib)));
 }
 

@@ -66,8 +66,8 @@ std::string notes_text(std::vector<std::string> notes, const ResultsFile& file) 
 std::string file_text(const ResultsFile& file, const std::string& source) {
     const auto points = named_points(file);
     const auto summaries = summaries_of(points);
-    std::string text = source.empty() ? "" : fmt::format("### {}\n\n", source);
-    text += fmt::format("{}\n\n- {}\n- {}\n\n", result_line(file, summaries),
+    std::string text = source.empty() ? "" : fmt::format("### {}\n\n", escaped_markdown(source));
+    text += fmt::format("{}\n\n- {}\n- {}\n\n", escaped_markdown(result_line(file, summaries)),
                         escaped_markdown(software_line(file.environment())),
                         escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
@@ -79,7 +79,7 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
                                       recommendation.reason));
     for (const auto& [limited, counted, evidence, advice] : limits)
         remarks.push_back(fmt::format("{} ({}); {}", limited, evidence, advice));
-    if (!shared.empty()) text += shared + "\n\n";
+    if (!shared.empty()) text += escaped_markdown(shared) + "\n\n";
     return text + table_of(columns).markdown() + notes_text(remarks, file);
 }
 

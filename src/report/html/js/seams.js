@@ -39,6 +39,9 @@ pb.heatTrace = (region, i, highest) => {
   };
 };
 
+/// Returns the edge of the patches that meet; null for carried and exchanged rows, which have none.
+pb.edgeOfTiles = settings => pb.isNumber(settings.halo_px) ? settings.patch : null;
+
 /// Returns the lines inside a region where patches join.
 pb.seamLines = (region, i, patch) => {
   if (!pb.isNumber(patch)) return [];
@@ -99,7 +102,7 @@ pb.seamChart = point => {
       height: isWhole ? 440 : 60 + 210 * rows,
       ...isWhole ? {} : {margin: {l: 34, r: 78, t: 12, b: 24}},
       ...axes,
-      shapes: regions.flatMap((region, i) => pb.seamLines(region, i, point.settings.patch)),
+      shapes: regions.flatMap((region, i) => pb.seamLines(region, i, pb.edgeOfTiles(point.settings))),
       showlegend: false
     }
   };
