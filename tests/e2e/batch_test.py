@@ -52,6 +52,14 @@ class BatchTest(program.ProgramTest):
             self.assert_valid(output.splitlines()[-1])
         self.assertIn('resumed: 2 of 2', output, 'the second job')
 
+    def test_a_launch_that_check_calls_wrong_runs_nothing(self):
+        (self.folder / 'build').unlink()
+        (self.folder / 'build').mkdir()
+        self.write('build/patchbench', '#!/bin/sh\necho "$@" >>told\n[ "$1" != check ]\n').chmod(0o755)
+        for script in ('pbs.sh', 'lsf.sh'):
+            self.assertNotEqual(self.finish(self.submit(script))[0], 0)
+        self.assertEqual((self.folder / 'told').read_text().split(), ['check'] * 4)
+
     def test_outside_its_system_a_script_says_how_it_is_submitted(self):
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(('SLURM_', 'PBS_', 'LSB_'))}
         for script, command in (('slurm.sbatch', 'sbatch'), ('pbs.sh', 'qsub'), ('lsf.sh', 'bsub')):

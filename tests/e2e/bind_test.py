@@ -153,6 +153,7 @@ class BindTest(unittest.TestCase):
                          ['rank 0 of 3: GPU none, processors 0,1,2,3,4, memory node 0',
                           'rank 1 of 3: GPU none, processors 5,6,7,8,9, memory node 0,1',
                           'rank 2 of 3: GPU none, processors 10,11,12,13,14,15, memory node 1'])
+        self.assertIn('processors 10,11,12,', self.would(4, 6), 'shares that differ do not overlap')
         everything = ','.join(map(str, range(16)))
         self.assertEqual(self.would(16, 17), f'rank 16 of 17: GPU none, processors {everything}, memory node 0,1')
 
