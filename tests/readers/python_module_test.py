@@ -3,6 +3,7 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 from readers import program  # first: it makes the packages below known
 
@@ -93,16 +94,19 @@ class PythonModule(program.ProgramTest):
         os.environ['PATCHBENCH'] = program.PROGRAM
 
     def test_ranks_that_take_too_long_are_ended(self):
-        launcher = self.write('launcher', f'#!/bin/sh\ntrap "touch {self.folder}/told; exit 1" TERM\nsleep 100 & wait\n'.encode())
+        launcher = self.write('a launcher', f'#!/bin/sh\nprintf "%s\\n" "$@" >{self.folder}/words\ntrap "touch {self.folder}/told; exit 1" TERM\nsleep 100 & wait\n'.encode())
         launcher.chmod(0o755)
         with self.assertRaises(subprocess.TimeoutExpired):
-            patchbench.denoise_all([picture(40, 50, 3)[1]], ranks=2, launcher=str(launcher), timeout=2, folder=self.folder, **OPTIONS)
+            patchbench.denoise_all([picture(40, 50, 3)[1]], ranks=2, launcher=f"'{launcher}' -n {{ranks}}", timeout=2, folder=self.folder, **OPTIONS)
         self.assertTrue((self.folder / 'told').exists())
+        words = (self.folder / 'words').read_text().split()
+        self.assertEqual(words[:2], ['-n', '2'])
+        self.assertEqual(Path(words[4]).parents[1], self.folder, 'where all nodes see it')
         self.assertEqual(list(self.folder.glob('patchbench-*')), [], 'nothing stays')
 
     def test_flags_and_what_is_left_out(self):
         done = patchbench.denoise(picture(40, 50, 3)[1].astype('f4'), allow_untrained=True, weights='seed:1', verify=None, config=False,
-                                  **OPTIONS)
+                                  memory_limit_mib=4000, **OPTIONS)
         self.assertEqual(done.shape, (40, 50, 3))
 
 
