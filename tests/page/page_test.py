@@ -145,7 +145,10 @@ class Page(unittest.TestCase):
         self.assertIn('whole → split into quadrants', rows)
         self.assertGreater(len(rows), 8)
         finding = self.browser.evaluate('document.querySelector("#summary .findings").textContent')
-        self.assertIn('largest jump of memory', finding)
+        largest, = (jump for series in self.summary_of('shapes')['width_series'] for jump in series['jumps'] if jump['is_largest'])
+        before, after = (next(line['point']['settled']['image_width_px'] for line in self.points_of('shapes').values()
+                              if line['index'] == largest[key]) for key in ('before', 'after'))
+        self.assertRegex(finding, rf'largest jump of memory.*: {before} px .*, {after} px ')
 
     def test_curves_are_told_apart_by_what_differs_between_them(self):
         self.open('shapes')
@@ -178,6 +181,116 @@ class Page(unittest.TestCase):
             self.open(name)
             self.assertEqual(self.browser.evaluate('JSON.parse(document.getElementById("patchbench-data").textContent)'
                                                    '.files[0].summary'), self.summary_of(name))
+
+    def number(self, value, digits=3):
+        """As the page writes it."""
+        return self.browser.evaluate(f'pb.number({json.dumps(value)}, {digits})')
+
+    def rows(self, section):
+        return self.browser.evaluate(f'[...document.querySelectorAll("#{section} tbody tr:not(.raw)")]'
+                                     '.map(row => [...row.cells].map(cell => cell.textContent))')
+
+    def test_cards_say_the_figures_of_their_points(self):
+        for name in ('gpu', 'tiny'):
+            self.open(name)
+            points = self.points_of(name)
+            rates = {one['point']: one.get('useful_mpx_per_s') for one in self.summary_of(name)['points']}
+            cards = self.browser.evaluate('pb.loadModel().points.slice(0, 8).map(point => [point.label, '
+                                          '[...pb.pickCard({best: point}).querySelectorAll(".figure")].map(one => one.textContent)])')
+            for label, figures in cards:
+                line, summary, interval = points[label], points[label]['summary'], rates[points[label]['index']]
+                ends = f'95 %: {self.number(interval["low"])} to {self.number(interval["high"])}' if interval else 'speed'
+                said = [f'{self.number(summary["useful_mpx_per_s"])} Mpx/s{ends}', f'{self.number(summary["patches_per_s"])} patches/sspeed',
+                        f'{self.number(summary["allocated_peak_mib"])} MiBpeak memory of a rank']
+                if not line['point']['weights'].startswith('seed:'):
+                    said.append(f'{summary["psnr_noisy_db"]:.1f} → {summary["psnr_denoised_db"]:.1f} dBPSNR before and after')
+                if summary['seam_error'] is not None:
+                    said.append(f'{self.number(255 * summary["seam_error"], 2)} of 255seams: none visible')
+                self.assertEqual(figures, said, label)
+
+    def test_tables_say_the_figures_of_their_points(self):
+        self.open('gpu')
+        said = {(self.number(one['useful_mpx_per_s']), self.number(one['allocated_peak_mib']), f'{one["psnr_denoised_db"]:.2f}',
+                 self.number(one['window_error'], 2)) for one in (line['summary'] for line in self.points_of('gpu').values())}
+        shown = {(row[2], *row[4:]) for section in ('precision', 'devices') for row in self.rows(section)}
+        self.assertGreater(len(shown), 3)
+        self.assertLessEqual(shown, said)
+        environment = self.points_environment('gpu')
+        rows = self.rows('environment')
+        libraries, = (row[1] for row in rows if row[0] == 'libraries')
+        for library in environment['libraries']:
+            self.assertIn(f'{library["name"]} {library["loaded"] or library["header"] + " (header only)"}', libraries)
+        self.assertIn(['0', 'madeup', 'cuda:0 Made-up GPU', '0', '1', self.number(8192), 'GPU-made-up-0'], rows)
+        self.open('scaling')
+        factors = (('num_ranks', 1), ('pipeline_s', 1e3), ('speedup', 1), ('bound', 1), ('efficiency', 100), ('of_bound', 100),
+                   ('simulated_s', 1e3), ('beyond_bound', 100), ('overhead_per_window_s', 1e3), ('between_s', 1e3),
+                   ('cpu_per_patch_s', 1e3), ('host_cores', 1), ('host_peak_mib', 1))
+        points = self.summary_of('scaling')['scalings'][0]['points']
+        self.assertEqual(self.rows('scaling'), [[self.number(factor * one[key]) for key, factor in factors] for one in points])
+        self.assertIn(f'4 ranks do {self.number(points[-1]["speedup"])} times the work of 1 in the same time',
+                      self.browser.evaluate('document.getElementById("summary").textContent'))
+        self.assertEqual(self.browser.evaluate('["VALID", "INVALID"].map(validity => pb.statusOf({status: "ok", raw: {summary: {validity}}}))'),
+                         ['ok', 'INVALID'])
+
+    def points_environment(self, name):
+        return json.loads((self.pages[name].parent / 'results.jsonl').read_text().splitlines()[0])['environment']
+
+    def test_predictions_and_gauges_are_those_of_the_file(self):
+        for name, section in (('gpu', 'memory'), ('shapes', 'shape')):
+            self.open(name)
+            said = {round(line['summary']['predicted_peak_mib'], 6) for line in self.points_of(name).values()}
+            drawn = {round(y, 6) for ys in self.drawn(section, '(trace.name === "predicted" ? trace.y : [])') for y in ys if y}
+            self.assertGreater(len(drawn), 3)
+            self.assertLessEqual(drawn, said)
+        self.open('gpu')
+        points = self.points_of('gpu')
+        for label, [_, [traces, _]] in self.chosen('telemetry')[:4]:
+            ranks = points[label]['telemetry']['ranks']
+            for trace in traces:
+                unit = trace['hovertemplate'].split('} ')[-1].split('<')[0]
+                rank = next(one for one in ranks if f'rank {one["rank"]}' == trace['name'])
+                gauge, = (key for key, ys in rank['samples'].items() if ys == trace['y'])
+                self.assertEqual(unit, {'utilisation_percent': '%', 'power_w': 'W', 'temperature_c': '°C'}.get(gauge, 'MHz'))
+
+    def test_sentences_say_the_figures_of_the_file(self):
+        self.open('gpu')
+        words = self.browser.evaluate('document.querySelector("#memory details").textContent')
+        for memory in self.summary_of('gpu')['batch_memory']:
+            base, more = (self.number(memory['fit'][key]) for key in ('base_mib', 'per_window_mib'))
+            self.assertIn(f'{base} MiB + {more} MiB a window of the batch; the line reaches the memory of the device', words)
+        self.assertEqual(self.browser.evaluate('[0, 5].map(limit => pb.limitOf({limit_mib: 5, points: [{settings: {memory_limit_mib: limit}}]}).name)'),
+                         ['memory of the device', 'memory limit of the point'])
+        times = self.summary_of('gpu')['batch_times'][0]
+        bars = next(trace for trace in self.chosen('fit')[0][1][0][0] if trace.get('name', '').startswith('measured'))['error_y']
+        for sample, above, below in zip(times['samples'], bars['array'], bars['arrayminus'], strict=True):
+            self.assertAlmostEqual(above, 1e3 * (sample['high_s'] - sample['window_s']))
+            self.assertAlmostEqual(below, 1e3 * (sample['window_s'] - sample['low_s']))
+        self.browser.evaluate('(select => { select.value = "0"; select.dispatchEvent(new Event("change")); })'
+                              '(document.querySelector("#fit select"))')
+        self.assertEqual({row[2] for row in self.rows('fit')}, {f'{self.number(100 * times[key]["rms_residual"], 2)} %'
+                                                                for key in ('falling', 'rising', 'left_arm') if times[key]})
+        said = self.browser.evaluate('document.getElementById("fit").textContent')
+        self.assertIn(f'Batch {times["fastest_batch"]} is the fastest', said)
+        if times['sufficient_batch'] != times['fastest_batch']:
+            self.assertIn(f'batch {times["sufficient_batch"]} is {times["sufficient_words"]}', said)
+        self.open('tiny')
+        profile = self.summary_of('tiny')['profiles'][0]
+        self.assertIn(f'takes {self.browser.evaluate("pb.seconds(%r)" % profile["forward_s"])} on rank {profile["rank"]}',
+                      self.browser.evaluate('pb.layerWords(pb.loadModel().files[0].summary.profiles[0])'))
+        for label, line in self.points_of('tiny').items():
+            error = line['summary']['seam_error']
+            said = self.browser.evaluate(f'pb.seamMapWords(pb.loadModel().points.find(point => point.label === {json.dumps(label)}))')
+            if error:
+                self.assertIn(f'which is {self.number(255 * error)} grey levels of 255', said)
+        shown = next(line for line in self.points_of('tiny').values() if line['preview'])
+        before, after = (shown['summary'][key] for key in ('psnr_noisy_db', 'psnr_denoised_db'))
+        self.assertEqual(self.browser.evaluate('document.querySelector("#images .quiet").textContent'),
+                         f'{shown["preview"]["width"]} × {shown["preview"]["height"]} px of the image, pixel by pixel; '
+                         f'PSNR of the whole image {before:.2f} → {after:.2f} dB.')
+        self.open('engines')
+        seconds = [[self.browser.evaluate(f'pb.seconds({line["summary"][key]})') for key in ('call_mean_s', 'call_mean_low_s', 'call_mean_high_s')]
+                   for line in self.points_of('engines').values()]
+        self.assertLessEqual({f'{mean} [{low}, {high}]' for mean, low, high in seconds}, {row[5] for row in self.rows('engines') if len(row) == 7})
 
     def test_roofs_and_intensities_are_those_of_the_file(self):
         for name, native in (('tiny', 0), ('engines', 2)):
@@ -322,6 +435,7 @@ class Page(unittest.TestCase):
                 self.assert_near(drawn, [100 * one['parts'].get(part, 0) for one in points])
             for drawn, one in zip(waits, points[1:]):
                 self.assert_near(drawn, [1e3 * rank['waiting_s'] for rank in one['ranks']])
+            self.assertEqual([trace['x'] for trace in charts[3][0]], [[rank['rank'] for rank in one['ranks']] for one in points[1:]])
 
     def test_curves_and_residuals_are_those_of_the_file(self):
         self.open('gpu')
