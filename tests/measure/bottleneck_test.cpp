@@ -291,6 +291,8 @@ TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
     EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * 12 * kPixels / 0.2 / 100e9, 1e-9);
     EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.2 / 100e9, 1e-9);
     EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.1 / 100e9, 1e-9);
+    trace.ranks[0].stage_s[0][static_cast<size_t>(record::Stage::h2d)] *= 100;
+    EXPECT_DOUBLE_EQ(summarise(trace).h2d_of_bound_percent.value(), summary.h2d_of_bound_percent.value()) << "median";
 }
 
 TEST(BoundFigures, TheBoundOfNativeIsTheMatrixProductForWhatItExecutes) {
@@ -358,6 +360,8 @@ TEST(BoundFigures, TheExchangeIsSetBesideTheLinkOfTheSameRun) {
     summary = summarise(trace);
     EXPECT_FALSE(summary.link_gb_per_s || summary.exchange_of_link_percent);
     EXPECT_TRUE(summary.exchange_gb_per_s);
+    trace.point.exchanges_rows = true;
+    EXPECT_FALSE(summarise(trace).exchange_gb_per_s) << "border rows travel in the same stage";
     trace.exchange.reset();
     EXPECT_FALSE(summarise(trace).exchanged_mib);
 }

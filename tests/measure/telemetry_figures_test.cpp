@@ -36,6 +36,15 @@ TEST(Telemetry, TheSlowestClockAndTheHottestDeviceCount) {
     EXPECT_EQ(summary.gpu_utilisation_percent, 90);
 }
 
+TEST(Telemetry, AClockIsTheMedianOfItsSamplesAndUtilisationTheirMean) {
+    record::PointTrace trace = watched_trace();
+    trace.ranks[0].telemetry.samples[0][Gauge::sm_clock_mhz] = 300;       // then 1800 and 1850
+    trace.ranks[1].telemetry.samples[0][Gauge::utilisation_percent] = 0;  // then 90 and 120
+    const Summary summary = summarise(trace);
+    EXPECT_EQ(summary.sm_clock_mhz, 1800);
+    EXPECT_DOUBLE_EQ(summary.gpu_utilisation_percent.value(), (90 + 70 + 90) / 3.0);
+}
+
 TEST(Telemetry, WithoutAnyEverythingIsAbsentAndThePointIsValid) {
     const Summary summary = summarise(three_rank_trace());
     for (const auto& figure : {summary.energy_j, summary.energy_j_per_mpx, summary.cpu_energy_j,
