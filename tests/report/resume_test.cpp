@@ -320,13 +320,20 @@ TEST(TimeLeft, FollowsTheWorkOfThePoints) {
 }
 
 TEST(TimeLeft, PointsOfOneKindHaveARateOfTheirOwn) {
-    const plan::Point fast = planned(0, 1);
-    plan::Point slow = fast;
-    slow.settings.dtype = Precision::bf16;
-    TimeLeft left({fast, slow, slow, fast});
-    left.finish_next(10);
-    left.finish_next(1000);
-    EXPECT_NEAR(*left.seconds(), 1010, 1e-9);
+    plan::Point fast = planned(0, 1);
+    fast.batch.reset();  // whose FLOP are not counted
+    std::vector<plan::Point> others(5, fast);
+    others[0].settings.dtype = Precision::bf16;
+    others[1].settings.engine = EngineKind::native;
+    others[2].settings.network = network::kind_of<network::UnetShape>();
+    others[3].device = DeviceKind::cuda;
+    others[4].num_ranks = 2;
+    for (const plan::Point& slow : others) {
+        TimeLeft left({fast, slow, slow});
+        left.finish_next(10);
+        left.finish_next(1000);
+        EXPECT_NEAR(*left.seconds(), 1000, 1e-9) << &slow - others.data();
+    }
 }
 
 TEST(TimeLeft, GoesDownWithinAPoint) {
