@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "base/mapped.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"
 #include "small_points.hpp"
@@ -105,6 +106,21 @@ TEST(Plan, AsksOnceForEachNetworkAndNeverForSimulatedOnes) {
     });
     EXPECT_EQ(asked, 1);
     for (const Point& point : plan.points) EXPECT_FALSE(point.relative) << "it is the standard one";
+}
+
+TEST(Plan, TakesTheShapeOfTheWeightsAndOfTheChannelsOfEachPoint) {
+    config::Config config;
+    config.points.assign(3, small_point());
+    config.points[0].weights = config.points[2].weights = "four.safetensors";
+    config.points[1].weights = "eight.safetensors";
+    config.points[2].image.channels = 1;
+    const Plan plan = make_plan(config, make_local_topology(1), no_file, [](const auto& settings, int64_t channels) {
+        const int64_t depth = settings.weights == "four.safetensors" ? 4 : 8;
+        return network::NetworkShape(network::DncnnShape{.channels = channels, .depth = depth + channels});
+    });
+    const auto depths = mapped(
+        plan.points, [](const Point& point) { return std::get<network::DncnnShape>(point.relative.value()).depth; });
+    EXPECT_THAT(depths, testing::ElementsAre(7, 11, 5));
 }
 
 TEST(Plan, SharesAndBatchesPartitionTheWindows) {
