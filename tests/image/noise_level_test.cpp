@@ -167,6 +167,11 @@ TEST(NoiseLevel, ThatDiffersWithBrightnessIsFoundInDarkAndBrightRegions) {
     EXPECT_FALSE(find_noise(ramp(0.01, 0.05, 1).view().part({0, 0, {128, 160}})).by_brightness) << "too few regions";
     for (const double sigma : {0.01, 0.1})
         EXPECT_FALSE(find_noise(noisy_scene(sigma, 8, 3).view()).by_brightness) << "with structures";
+    Image weave = ramp(0.02, 0.02, 1);
+    for (int64_t i = 0; i < weave.num_samples(); ++i)
+        if (const auto y = static_cast<float>(i / 512), x = static_cast<float>(i % 512); x >= 320)
+            weave.as<float>()[i] += 0.1F * std::sin(1.2566F * x) * std::sin(1.2566F * y);
+    EXPECT_FALSE(find_noise(weave.view()).by_brightness) << "a texture in bright regions";
     EXPECT_FALSE(find_noise(ramp(0.001, 0.005, 1).view(), 1.0 / 255).by_brightness) << "of the step";
 }
 

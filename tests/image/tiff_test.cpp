@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 namespace pb::image {
 namespace {
 
@@ -418,6 +420,19 @@ std::vector<char> make_big_tiff_header(uint64_t rows, uint64_t columns, uint64_t
     }
     put(0, 8);
     return bytes;
+}
+
+TEST_F(Tiff, AStripThatIsTooShortIsDamageThoughTheFileGoesOn) {
+    const Image image = make_pattern({4, 8}, 1, DType::u8);
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+    test::set_tiff_tags(tiff, image, false, {.strip_rows = 2});
+    std::array<std::byte, 16> strip{};
+    TIFFWriteRawStrip(tiff, 0, strip.data(), 16);
+    TIFFWriteRawStrip(tiff, 1, strip.data(), 15);
+    TIFFClose(tiff);
+    const auto file = open_image(folder / "a.tif");
+    EXPECT_NO_THROW((void)test::read_part(*file, {0, 0, {2, 8}}));
+    EXPECT_THROW((void)test::read_part(*file, {2, 0, {2, 8}}), UsageError);
 }
 
 TEST_F(Tiff, PartsOfAFileBeyondFourGigabytesAreRead) {
