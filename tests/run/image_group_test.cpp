@@ -13,12 +13,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace pb::run {
 namespace {
@@ -33,6 +36,7 @@ struct Result {
     int64_t batch = 0;
     double seconds = 0;
     double stage_share = 0, cpu_share = 0;  // of the wall time of the first rank
+    std::vector<std::string> notes;
 };
 
 void set_shares(const record::PointTrace& trace, Result& result) {
@@ -45,6 +49,7 @@ void set_shares(const record::PointTrace& trace, Result& result) {
 struct Scene {
     Extent extent;
     double sigma = 0.1;
+    DType dtype = DType::u8;
 };
 
 class ImageGroupTest : public test::OnRanks {
@@ -71,7 +76,14 @@ class ImageGroupTest : public test::OnRanks {
             image::Image image(extent, 3, DType::u8);
             for (int64_t k = 0; k < extent.pixels() * 3; ++k)
                 image.as<uint8_t>()[k] = static_cast<uint8_t>((k * 7 + k / 131 * (29 + static_cast<int64_t>(i))) % 233);
-            image::save_image({.pixels = image.view()}, input(i));
+            if (scenes[i].dtype == DType::u8) {
+                image::save_image({.pixels = image.view()}, input(i));
+                continue;
+            }
+            image::Image wide(extent, 3, DType::u16);
+            for (int64_t k = 0; k < extent.pixels() * 3; ++k)
+                wide.as<uint16_t>()[k] = static_cast<uint16_t>(250 * image.as<const uint8_t>()[k] + k % 7);
+            image::save_image({.pixels = wide.view()}, input(i));
         }
         world_.barrier();
     }
@@ -98,6 +110,7 @@ class ImageGroupTest : public test::OnRanks {
         settings.protocol.verify_time_share = 0;
         settings.protocol.verify_whole_max_mpx = 0;
         settings.image.path = input(i);
+        settings.image.height = i == 0 ? 5 : settings.image.height;  // has no effect, which is noted
         settings.image.noise_sigma = 0;
         return settings;
     }
@@ -144,6 +157,7 @@ class ImageGroupTest : public test::OnRanks {
                                               outcome.trace.point.batch.value_or(0),
                                               outcome.trace.wall_s.empty() ? 0 : outcome.trace.wall_s.front()};
                                 set_shares(outcome.trace, results[i]);
+                                results[i].notes = outcome.trace.point.notes;
                             }});
         }
         runner.finish_images();
@@ -170,7 +184,7 @@ class ImageGroupTest : public test::OnRanks {
     size_t unwritable_ = std::numeric_limits<size_t>::max();  // the image whose output cannot be written
 };
 
-/// Sizes that are no multiples of the alignment, noise levels that differ within a batch, sizes in turn.
+/// Sizes that are no multiples of the alignment, noise levels that differ within a batch, sizes and types in turn.
 TEST_F(ImageGroupTest, GivesTheBytesOfEachImageAlone) {
     write({{{40, 37}, 0.1},
            {{40, 37}, 0.05},
@@ -180,7 +194,9 @@ TEST_F(ImageGroupTest, GivesTheBytesOfEachImageAlone) {
            {{40, 37}, 0.15},
            {{90, 150}, 0.1},
            {{90, 150}, 0.07},
-           {{40, 37}, 0.1}});
+           {{40, 37}, 0.1},
+           {{40, 37}, 0.1, DType::u16},
+           {{40, 37}, 0.2, DType::u16}});
     constexpr std::array kWays{std::pair{EngineKind::torch, Precision::fp32},
                                std::pair{EngineKind::native, Precision::fp32},
                                std::pair{EngineKind::torch, Precision::bf16}};
@@ -195,6 +211,8 @@ TEST_F(ImageGroupTest, GivesTheBytesOfEachImageAlone) {
             EXPECT_EQ(results[1].images_in_pass, 3);
             EXPECT_EQ(results[4].images_in_pass, 2);
             EXPECT_EQ(results[5].images_in_pass, 1);
+            EXPECT_EQ(results[8].images_in_pass, 1);
+            EXPECT_EQ(results[9].images_in_pass, 2) << "of 16 bits";
             if (world_.is_root()) {
                 EXPECT_EQ(results[1].verification.outcome, record::Verification::Outcome::passed);
                 EXPECT_GT(results[1].verification.windows_checked, 0);
@@ -253,7 +271,20 @@ TEST_F(ImageGroupTest, GivesEachImageTheTimeOfItsWindows) {
     EXPECT_EQ(results[1].images_in_pass, 2);
     if (!world_.is_root()) return;
     EXPECT_NEAR(results[0].seconds / results[1].seconds, 2.0 / 3, 1e-9);
+    EXPECT_NEAR(results[0].cpu_share / results[1].cpu_share, 1, 1e-9);
+    EXPECT_NEAR(results[0].stage_share / results[1].stage_share, 1, 1e-9);
     EXPECT_LT(results[0].seconds + results[1].seconds, watch.seconds());
+}
+
+TEST_F(ImageGroupTest, SharesABatchOfTheWindowsOfOneRankAndNoNotes) {
+    write(std::vector<Scene>(3, Scene{{40, 37}}));
+    const std::vector<Result> results = run_in_groups();
+    for (size_t i = 0; i < results.size(); ++i) {
+        EXPECT_EQ(results[i].images_in_pass, 3);
+        EXPECT_EQ(results[i].batch, ceil_div(3, world_.size()));
+        const auto is_of_the_size = [](const std::string& note) { return note.starts_with("image.height"); };
+        EXPECT_EQ(std::ranges::count_if(results[i].notes, is_of_the_size), i == 0 ? 1 : 0);
+    }
 }
 
 TEST_F(ImageGroupTest, RunsImagesInBandsOneByOne) {

@@ -72,6 +72,17 @@ TEST_F(ProfileLayers, IsOfARankThatHasWindows) {
     ASSERT_TRUE(trace.profile);
     EXPECT_EQ(trace.profile->rank, world_.size() - 1);
     EXPECT_EQ(trace.profile->windows, 1);
+    if (world_.size() < 3) return;
+    for (plan::RankPlace& place : topology_.ranks) {
+        place.node = place.rank / 2;
+        place.local_rank = place.rank % 2;
+    }
+    settings.ranks.count = 2;
+    settings.placement = config::Placement::scatter;  // ranks 0 and 2
+    const record::PointTrace scattered = run(settings);
+    if (world_.rank() == 1) return;  // it slept
+    ASSERT_TRUE(scattered.profile);
+    EXPECT_EQ(scattered.profile->rank, 2);
 }
 
 TEST_F(ProfileLayers, IsANoteWhereTheEngineHasNone) {

@@ -410,14 +410,16 @@ TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
     Runner runner(world_, all_.topology, study);
     config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.memory_limit_mib = 40;  // of the point, not of the bounds
-    config::PointSettings in_bf16 = settings;
+    config::PointSettings in_bf16 = settings, by_native = settings, on_two_threads = settings;
     in_bf16.dtype = Precision::bf16;
-    const plan::Plan plan = plan::make_plan({study, {settings, settings, in_bf16}, ""}, all_.topology, {});
+    by_native.engine = EngineKind::native;
+    by_native.memory_limit_mib = 0;
+    on_two_threads.threads.count = 2;
+    const plan::Plan plan =
+        plan::make_plan({study, {settings, settings, in_bf16, by_native, on_two_threads}, ""}, all_.topology, {});
     const record::PointTrace first = runner.run(plan.points[0], {});
     const record::PointTrace second = runner.run(plan.points[1], {});
-    const record::PointTrace other = runner.run(plan.points[2], {});
     ASSERT_EQ(first.status, record::PointStatus::ok) << first.reason;
-    ASSERT_EQ(other.status, record::PointStatus::ok) << other.reason;
     for (size_t rank = 0; rank < first.ranks.size(); ++rank) {
         const record::BoundsRecord& bounds = first.ranks[rank].bounds;
         for (const auto bound : {record::Bound::matmul_tflops, record::Bound::conv_tflops,
@@ -427,8 +429,12 @@ TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
             << "there is no device";
         EXPECT_EQ(second.ranks[rank].bounds, bounds);
     }
-    for (size_t rank = 0; rank < first.ranks.size(); ++rank)
-        EXPECT_NE(other.ranks[rank].bounds, first.ranks[rank].bounds) << "each precision has its own";
+    for (const size_t i : {2, 3, 4}) {  // each precision, engine and number of threads has its own
+        const record::PointTrace other = runner.run(plan.points[i], {});
+        ASSERT_EQ(other.status, record::PointStatus::ok) << other.reason;
+        for (size_t rank = 0; rank < first.ranks.size(); ++rank)
+            EXPECT_NE(other.ranks[rank].bounds, first.ranks[rank].bounds) << plan.points[i].key;
+    }
     EXPECT_EQ(first.ranks.front().memory.allocated_peak, second.ranks.front().memory.allocated_peak)
         << "no part of the point's memory";
 }

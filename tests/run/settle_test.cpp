@@ -189,6 +189,21 @@ TEST_F(TypicalHalo, DependsOnTheNoiseAndTheToleranceAndNotOnTheImage) {
     EXPECT_GT(halo_for(settings_), halo);
 }
 
+/// Of less noise a smaller halo may be enough.
+TEST_F(TypicalHalo, IsSearchedAtTheMostNoiseThatItIsKeptFor) {
+    settings_.image.noise_sigma = 0.09;
+    TypicalHalos halos(cache_.path());
+    double told = 0, added = 0;
+    const auto look = [&](const plan::Point& scene, ImageSource& /*source*/) -> std::unique_ptr<ReferencePath> {
+        told = scene.sigma;
+        added = scene.settings.image.noise_sigma;
+        throw Error("seen");
+    };
+    EXPECT_THROW((void)halos.find(point_of(settings_), test::shallow_dncnn(), look), Error);
+    EXPECT_GT(told, 0.1);
+    EXPECT_EQ(added, told);
+}
+
 TEST_F(TypicalHalo, IsThatOfTheWeightsAndOfTheChannels) {
     const auto num_known = [&] {
         const std::filesystem::directory_iterator files(cache_ / "halos");

@@ -1,7 +1,9 @@
 // Outputs that no rank holds: the same pixels as held ones, in memory that does not grow with the image, and nothing
 // left behind where a rank cannot write.
 #include "device/host_memory.hpp"
+#include "image/image_file.hpp"
 #include "run/pixels/core_sink.hpp"
+#include "run/pixels/output.hpp"
 #include "run/pixels/slab.hpp"
 #include "support/load_image.hpp"
 #include "support/on_ranks.hpp"
@@ -116,6 +118,25 @@ TEST_F(StreamOutput, InputsWithAlphaAndNoiseAreStreamedToo) {
     }
 }
 
+/// Of each row 60 % lie far outside of [0, 1]: less than half of all samples in any rank's windows, where there are
+/// two.
+TEST_F(StreamOutput, NoPsnrIsSaidOfSamplesThatAreMostlyFarOutside) {
+    config::PointSettings settings = real_settings();
+    settings.image.path = folder_ / "far.npy";
+    settings.image.noise_sigma = 0.1;
+    settings.output = config::OutputKind::file;
+    settings.protocol.verify = config::VerifyMode::off;
+    for (const int64_t far : {0, 42}) {
+        image::Image image({88, 70}, 3, DType::f32);
+        for (int64_t i = 0; i < image.num_samples(); ++i) image.as<float>()[i] = i / 3 % 70 < far ? 50.0F : 0.5F;
+        if (world_.is_root()) image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / "far.npy");
+        world_.barrier();
+        const record::PointTrace trace = run(settings, "a.npy");
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        EXPECT_EQ(trace.quality.has_value(), far == 0);
+    }
+}
+
 TEST_F(StreamOutput, AChecksumIsThatOfTheImageHoweverItIsCut) {
     ImageSource source({.height = 500, .width = 500, .channels = 1});
     const Rect whole{0, 0, {500, 500}};
@@ -210,6 +231,21 @@ TEST_F(StreamOutput, NothingIsLeftWhereARankCannotWrite) {
         EXPECT_NE(trace.reason.find("File too large"), std::string::npos) << trace.reason;
         EXPECT_EQ(num_files(), 0);
     }
+}
+
+/// `automatic` goes by the host with the least memory, here by one where the image is said to be huge.
+TEST_F(StreamOutput, OneHostWithoutTheMemoryDecidesForAll) {
+    Teams teams(world_, topology_, study_);
+    plan::Point point = point_of(real_settings());
+    const Team& team = teams.of(point);
+    ImageSource source(point.settings.image);
+    const PointFiles files{.image = folder_ / "a.tif"};
+    std::vector<std::string> notes;
+    EXPECT_EQ(plan_output(point, team, source, files, notes).kind, config::OutputKind::memory);
+    EXPECT_TRUE(notes.empty());
+    if (is_last()) point.source.extent = {int64_t{1} << 22, int64_t{1} << 22};
+    EXPECT_EQ(plan_output(point, team, source, files, notes).kind, config::OutputKind::file);
+    EXPECT_EQ(notes.size(), 1U);
 }
 
 TEST_F(StreamOutput, WhatCannotBeStreamedIsRefusedOnAllRanks) {

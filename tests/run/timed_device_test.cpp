@@ -36,6 +36,39 @@ class RunSimulated : public test::OnRanks {
         return windows;
     }
 
+    /// On row 100 of 140, of what all ranks have written.
+    void expect_damage_is_found() {
+        const plan::Point point = point_of(simulated_settings());
+        Teams teams(world_, topology_, study_);
+        Team& team = teams.of(point);
+        ImageSource source(point.settings.image);
+        RankShare share(point, team, source);
+        record::PointTrace trace;
+        trace.point = point;
+        trace.useful_pixels = 140 * 90;
+        const auto pass_with = [&](float damage) {
+            share.poison_output(team);
+            share.batches().begin_pass();
+            const auto pipeline =
+                make_timed_pipeline([](int64_t) { return 0.0; }, share.work(), {}, share.input().pixels.pixel_bytes());
+            PassLog log;
+            pipeline->pass(share.batches(), share.windows(), share.cores(), log);
+            team.ranks.barrier();
+            (void)exchange(point, team, share);
+            if (world_.is_root() && damage != 0) *reinterpret_cast<float*>(share.output().at(100, 33)) = damage;
+            team.ranks.barrier();
+            return verify_passed_through(trace, team, share, source);
+        };
+        EXPECT_EQ(pass_with(0).outcome, record::Verification::Outcome::passed);
+        EXPECT_EQ(pass_with(0.123F).reasons,
+                  std::vector<std::string>{"1 output samples are not those of the input at their place"});
+        const record::Verification missing = pass_with(std::numeric_limits<float>::quiet_NaN());
+        EXPECT_EQ(missing.outcome, record::Verification::Outcome::failed);
+        EXPECT_EQ(missing.pixels_unwritten, 1);
+        trace.useful_pixels = 140 * 91;
+        EXPECT_EQ(pass_with(0).reasons.size(), 1U) << "fewer pixels kept than there are";
+    }
+
     Runner runner_{world_, topology_, study_};
 };
 
@@ -180,35 +213,32 @@ TEST_F(RunSimulated, RanksThatWereLeftOutKeepTheirNumbers) {
     for (size_t i = 0; i < trace.ranks.size(); ++i) EXPECT_EQ(trace.ranks[i].rank, static_cast<int>(i));
 }
 
-TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFound) {
-    const plan::Point point = point_of(simulated_settings());
-    Teams teams(world_, topology_, study_);
-    Team& team = teams.of(point);
-    ImageSource source(point.settings.image);
-    RankShare share(point, team, source);
-    record::PointTrace trace;
-    trace.point = point;
-    trace.useful_pixels = 140 * 90;
-    const auto pass_with = [&](float damage) {
-        share.poison_output(team);
-        share.batches().begin_pass();
-        const auto pipeline =
-            make_timed_pipeline([](int64_t) { return 0.0; }, share.work(), {}, share.input().pixels.pixel_bytes());
-        PassLog log;
-        pipeline->pass(share.batches(), share.windows(), share.cores(), log);
-        team.ranks.barrier();
-        if (world_.is_root() && damage != 0) *reinterpret_cast<float*>(share.output().at(100, 33)) = damage;
-        team.ranks.barrier();
-        return verify_passed_through(trace, team, share, source);
-    };
-    EXPECT_EQ(pass_with(0).outcome, record::Verification::Outcome::passed);
-    EXPECT_EQ(pass_with(0.123F).reasons,
-              std::vector<std::string>{"1 output samples are not those of the input at their place"});
-    const record::Verification missing = pass_with(std::numeric_limits<float>::quiet_NaN());
-    EXPECT_EQ(missing.outcome, record::Verification::Outcome::failed);
-    EXPECT_EQ(missing.pixels_unwritten, 1);
-    trace.useful_pixels = 140 * 91;
-    EXPECT_EQ(pass_with(0).reasons.size(), 1U) << "fewer pixels kept than there are";
+/// Two ranks of two nodes, of which the first has two: those of one node, or the first of each.
+TEST_F(RunSimulated, RanksArePlacedAsEachPointSays) {
+    if (world_.size() < 3) GTEST_SKIP() << "needs a rank that is left out between two others";
+    for (plan::RankPlace& place : topology_.ranks) {
+        place.node = place.rank / 2;
+        place.local_rank = place.rank % 2;
+    }
+    config::PointSettings settings = simulated_settings();
+    settings.ranks.count = 2;
+    Runner runner(world_, topology_, study_);
+    for (const auto& [placement, second] :
+         {std::pair{config::Placement::compact, 1}, {config::Placement::scatter, 2}}) {
+        settings.placement = placement;
+        const record::PointTrace trace = runner.run(point_of(settings), {});
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        if (world_.rank() != 0 && world_.rank() != second) continue;  // this rank slept
+        ASSERT_EQ(trace.ranks.size(), 2U);
+        EXPECT_EQ(trace.ranks.back().rank, second);
+    }
+}
+
+TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFound) { expect_damage_is_found(); }
+
+TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFoundOnTheRootsNodeAlone) {
+    for (plan::RankPlace& place : topology_.ranks) place.node = place.rank;
+    expect_damage_is_found();
 }
 
 }  // namespace
