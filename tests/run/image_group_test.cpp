@@ -287,6 +287,13 @@ TEST_F(ImageGroupTest, SharesABatchOfTheWindowsOfOneRankAndNoNotes) {
     }
 }
 
+TEST_F(ImageGroupTest, SharesABatchOfWindowsWithOtherCores) {
+    write({{{100, 150}}, {{90, 150}}});
+    run_alone();
+    EXPECT_EQ(run_in_groups()[1].images_in_pass, 2);
+    expect_same_bytes();
+}
+
 TEST_F(ImageGroupTest, RunsImagesInBandsOneByOne) {
     write(std::vector<Scene>(2, Scene{{64, 40}}));
     halo_ = {config::HaloSetting::Kind::carried, 0};

@@ -55,10 +55,20 @@ TEST_F(CroppedFile, IsItsCentreInBothDirections) {
         }
 }
 
+TEST_F(CroppedFile, HasTheGapsOfItsPart) {
+    config::ImageSettings image = settings();
+    image.nodata = "54";  // row 3, column 6 of the file: row 1, column 2 of the crop
+    ImageSource source(image);
+    EXPECT_EQ(source.count_gaps({1, 2, {1, 1}}), 1);
+    EXPECT_EQ(source.count_gaps({0, 0, {1, 6}}), 0);
+}
+
 TEST_F(CroppedFile, IsCleanAsTheFileThatIsNamedForThat) {
     config::ImageSettings image = settings();
     image.clean = image.path + ".clean";
-    write_whole(image.clean, std::string(9 * 15, '3'));
+    std::string samples(9 * 15, '2');
+    samples[3 * 15 + 6] = '3';  // row 1, column 2 of the crop
+    write_whole(image.clean, samples);
     ImageSource source(image);
     EXPECT_FLOAT_EQ(source.read_clean({1, 2, {1, 1}}).as<float>()[0], '3' / 255.0F);
 }
