@@ -187,6 +187,7 @@ TEST_F(RawFile, OfIntegersHasNoSampleThatIsNotANumber) {
     EXPECT_EQ(ImageSource(settings).map(), nullptr) << "no gaps";
     settings.nodata = "256";
     EXPECT_THROW(ImageSource{settings}, UsageError);
+    EXPECT_THROW((void)source_facts(settings), UsageError) << "before anything of a study is measured";
 }
 
 TEST_F(RawFile, GivesARangeFromItsFirstRowToItsLast) {

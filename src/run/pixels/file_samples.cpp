@@ -74,6 +74,25 @@ void require_not_inverted(const std::string& path, const image::ImageFile& file)
             "its samples; convert it to black as zero, or leave them out (denoise: --nodata none, --range auto)");
 }
 
+/// Returns the nodata value in the type of the samples: a tag of -9999 matches none of a photograph. Throws UsageError
+/// for a given one that no sample can have, and where samples are inverted.
+std::optional<double> nodata_in(const image::ImageFile& file, const config::ImageSettings& settings) {
+    const config::NodataChoice choice = config::parse_nodata(settings.nodata);
+    const DType type = file.info().dtype;
+    const auto nodata = image::SampleMap(type, {0, 1}, true, nodata_of(choice, file.metadata())).nodata();
+    if (choice.kind == config::NodataChoice::Kind::value && !std::isnan(choice.value) && !nodata)
+        throw UsageError(fmt::format("{}: no sample can be {} (image.nodata, denoise: --nodata): its samples are {}",
+                                     settings.path, settings.nodata, name_of(type)));
+    if (nodata) require_not_inverted(settings.path, file);
+    return nodata;
+}
+
+void check_given(const image::ImageFile& file, const config::ImageSettings& settings) {
+    (void)nodata_in(file, settings);
+    if (config::parse_range(settings.range).kind == config::RangeChoice::Kind::fixed)
+        require_not_inverted(settings.path, file);
+}
+
 [[noreturn]] void refuse_range(const std::string& path, const UsageError& reason) {
     throw UsageError(path + ": no range of the samples is found: " + reason.what() +
                      "; give image.range (denoise: --range) as LO:HI");
@@ -122,16 +141,15 @@ OpenFiles open_with(const config::ImageSettings& settings,
         files.states.push_back({settings.clean, file_version(settings.clean)});
         files.clean = open(settings_of_clean(settings));
     }
-    check_given_range(settings, files);
+    check_given_samples(settings, files);
     return check_form(std::move(files), settings);
 }
 
 }  // namespace
 
-void check_given_range(const config::ImageSettings& given, const OpenFiles& files) {
-    if (config::parse_range(given.range).kind != config::RangeChoice::Kind::fixed) return;
-    require_not_inverted(given.path, *files.image);
-    if (files.clean) require_not_inverted(given.clean, *files.clean);
+void check_given_samples(const config::ImageSettings& given, const OpenFiles& files) {
+    check_given(*files.image, given);
+    if (files.clean) check_given(*files.clean, settings_of_clean(given));
 }
 
 OpenImage open_file(const config::ImageSettings& settings) {
@@ -178,14 +196,7 @@ FileSamples::FileSamples(const config::ImageSettings& settings, OpenImage file)
 
 std::optional<image::SampleMap> FileSamples::make_map(const config::ImageSettings& settings) {
     const config::RangeChoice range = config::parse_range(settings.range);
-    const config::NodataChoice choice = config::parse_nodata(settings.nodata);
-    // nodata in the samples' type: a tag of -9999 matches no sample of a photograph with unsigned samples.
-    const auto nodata = image::SampleMap(info_.dtype, {0, 1}, true, nodata_of(choice, file_->metadata())).nodata();
-    if (choice.kind == config::NodataChoice::Kind::value && !std::isnan(choice.value) && !nodata)
-        throw UsageError(settings.path + ": no sample can be " + settings.nodata +
-                         " (image.nodata, denoise: --nodata): " + "its samples are " +
-                         std::string(name_of(info_.dtype)));
-    if (nodata) require_not_inverted(settings.path, *file_);
+    const auto nodata = nodata_in(*file_, settings);
     const bool has_gaps = nodata || range.kind != config::RangeChoice::Kind::of_type;
     const bool plain = info_.dtype == DType::u8 || info_.dtype == DType::u16 || info_.dtype == DType::f32;
     if (plain && !has_gaps) return std::nullopt;

@@ -47,9 +47,10 @@ struct OpenFiles {
 /// samples where its name is that of a format.
 [[nodiscard]] config::ImageSettings settings_of_clean(const config::ImageSettings& settings);
 
-/// Throws UsageError where `given` has a range LO:HI and an image of the current page has white as zero: its samples
-/// are inverted as they are read. A range that was found is one of such samples.
-void check_given_range(const config::ImageSettings& given, const OpenFiles& files);
+/// Throws UsageError where `given` has a nodata value that no sample can have, and where it has one, or a range LO:HI,
+/// and an image of the current page has white as zero: its samples are inverted as they are read. A range that was
+/// found is one of such samples.
+void check_given_samples(const config::ImageSettings& given, const OpenFiles& files);
 
 /// Opens `path` as open_file does, and `clean` in the same way, which must have the same extents, channels and pages.
 [[nodiscard]] OpenFiles open_files(const config::ImageSettings& settings);
