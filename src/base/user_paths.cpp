@@ -85,10 +85,12 @@ std::string describe(const fs::filesystem_error& error) {
     return error.path1().string() + ": " + error.code().message();
 }
 
-fs::path program_folder() {
+fs::path program_file() {
     std::error_code unknown;
-    return fs::read_symlink("/proc/self/exe", unknown).parent_path();
+    return fs::read_symlink("/proc/self/exe", unknown);
 }
+
+fs::path program_folder() { return program_file().parent_path(); }
 
 std::optional<fs::path> find_folder_with(const fs::path& file) {
     std::error_code unknown;

@@ -34,7 +34,10 @@ void require_descriptors(const std::filesystem::path& file);
 /// "path: reason", what the user can act on.
 [[nodiscard]] std::string describe(const std::filesystem::filesystem_error& error);
 
-/// The folder of the running program. Empty where /proc does not exist.
+/// The file of the running program. Empty where /proc does not exist.
+[[nodiscard]] std::filesystem::path program_file();
+
+/// The folder of program_file().
 [[nodiscard]] std::filesystem::path program_folder();
 
 /// The folder of the program, or the first one above it, in which `file` exists, or its `share/patchbench` (where

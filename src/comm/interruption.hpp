@@ -31,6 +31,7 @@ void interrupt_after(double seconds);
 /// Seconds left until then; nullopt when interrupt_after was not called.
 [[nodiscard]] std::optional<double> seconds_until_interruption();
 
+/// What interruption() returns after interrupt_after(). It stands in the reasons of points that were cut short.
 inline constexpr const char* kEndOfTime = "the end of --max-time";
 
 /// The first signal that arrived ("SIGTERM", kEndOfTime); empty when none did. It is known on this rank

@@ -72,7 +72,14 @@ std::string of_bound(const std::optional<double>& value, const std::string& what
     return value ? ", at " + percents(*value) + " of " + what : "";
 }
 
-std::string evidence_of(const Loss& loss, const Summary& s, const plan::Point& point) {
+std::string exchanged_rows(const record::PointTrace& trace) {
+    std::string text = plan::is_exchanged(trace.point) ? "waiting for border rows" : "";
+    if (text.empty() || (trace.exchange && trace.exchange->bytes > 0))
+        add_item(text, "bringing the output to the root", " and ");
+    return text;
+}
+
+std::string evidence_of(const Loss& loss, const Summary& s, const record::PointTrace& trace) {
     const std::string share = whole_percent(loss.share) + " of the pipeline";
     switch (loss.limit) {
         case Limit::host:
@@ -82,9 +89,8 @@ std::string evidence_of(const Loss& loss, const Summary& s, const plan::Point& p
                    of_bound(s.h2d_of_bound_percent, "the rate to the device") +
                    of_bound(s.d2h_of_bound_percent, "the rate back");
         case Limit::exchange:
-            return (plan::is_exchanged(point) ? "waiting for border rows, and bringing the output to the root, takes "
-                                              : "bringing the output to the root takes ") +
-                   share + of_bound(s.exchange_of_link_percent, "the link between the nodes");
+            return exchanged_rows(trace) + " takes " + share +
+                   of_bound(s.exchange_of_link_percent, "the link between the nodes");
         case Limit::imbalance:
             return fmt::format("ranks wait for the slowest{} for {} on average",
                                s.slowest_rank ? fmt::format(" (rank {})", *s.slowest_rank) : "", share);
@@ -184,7 +190,9 @@ const std::vector<LimitMeaning>& limit_meanings() {
         {Limit::exchange,
          "bringing the output of other nodes to the root, or waiting for border rows (halo: exchanged), is what is "
          "lost",
-         {{"cores of its own for each rank (patchbench check), fewer ranks", plan::is_exchanged},
+         {{"halo exchanged: cores of its own for each rank (patchbench check), fewer ranks, a faster network between "
+           "nodes",
+           plan::is_exchanged},
           {"fewer nodes, a faster network between them, images in their own 8 or 16 bits (no noise added)",
            [](const plan::Point& point) { return !plan::is_exchanged(point); }}}},
         {Limit::imbalance,
@@ -216,7 +224,7 @@ std::optional<Bottleneck> find_bottleneck(const Summary& summary, const record::
         const Loss& largest = found.losses.front();
         found.limit = largest.limit;
         found.share = largest.share;
-        found.evidence = evidence_of(largest, summary, trace.point) + beside(found.losses);
+        found.evidence = evidence_of(largest, summary, trace) + beside(found.losses);
     } else {
         found.limit = limit_of_network(summary);
         found.share = share_of_network(summary);

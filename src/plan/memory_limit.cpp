@@ -126,6 +126,11 @@ void note_strips(Point& point) {
                     strips_text(point), strip_cost(point), peak_mib(point, {}), point.most_mib));
 }
 
+/// The members of a point whose topology may be of another file, with fewer ranks.
+std::vector<int> members_in(const Topology& topology, const Point& point) {
+    return members_of(topology, std::min(point.num_ranks, topology.num_ranks()), point.settings.placement);
+}
+
 }  // namespace
 
 bool fits_limit(const Point& point) {
@@ -157,8 +162,11 @@ double most_mib_of(const Point& point, const Topology& topology) {
     if (point.settings.memory_limit_mib > 0) return static_cast<double>(point.settings.memory_limit_mib);
     const bool on_gpu = point.device == DeviceKind::cuda;
     double least = std::numeric_limits<double>::infinity();
-    for (const RankPlace& place : topology.ranks) {
-        const auto beside = std::ranges::count_if(topology.ranks, [&](const RankPlace& other) {
+    const std::vector<int> members = members_in(topology, point);
+    for (const int rank : members) {
+        const RankPlace& place = topology.place_of(rank);
+        const auto beside = std::ranges::count_if(members, [&](int member) {
+            const RankPlace& other = topology.place_of(member);
             return other.node == place.node && (!on_gpu || other.device_id() == place.device_id());
         });
         const double bytes = on_gpu ? kShareOfDevice * static_cast<double>(place.memory_bytes)
@@ -173,8 +181,7 @@ double most_mib_of(const Point& point, const Topology& topology) {
 double device_mib(const Point& point, const Topology& topology) {
     if (point.device != DeviceKind::cuda) return 0;
     int64_t least = 0;
-    const int num_ranks = std::min(point.num_ranks, topology.num_ranks());  // the topology may be of another file
-    for (const int rank : members_of(topology, num_ranks, point.settings.placement)) {
+    for (const int rank : members_in(topology, point)) {
         const int64_t memory = topology.place_of(rank).memory_bytes;
         if (memory > 0) least = least == 0 ? memory : std::min(least, memory);
     }

@@ -97,20 +97,21 @@ void check_device_choices(const Point& point) {
         throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
 }
 
-/// By the member that has the fewest.
+/// Refuses more threads than the member with the fewest cores may have, and notes more than one has cores for.
 void check_threads(Point& point, const Topology& topology, const std::vector<int>& members) {
-    const auto threads_on = [&](int rank) {
-        return std::pair(topology.place_of(rank).threads, topology.place_of(rank).num_cores);
+    const auto fewest = [&](auto count) -> const RankPlace& {
+        const auto on = [&](int rank) { return topology.place_of(rank).*count; };
+        return topology.place_of(*std::ranges::min_element(members, {}, on));
     };
-    const RankPlace& place = topology.place_of(*std::ranges::min_element(members, {}, threads_on));
-    if (place.affinity.empty()) return;  // a plan for another machine
-    const int64_t most = kMostThreadsPerCore * std::max(1, place.num_cores);
+    const RankPlace &bound = fewest(&RankPlace::num_cores), &busiest = fewest(&RankPlace::threads);
+    if (bound.affinity.empty()) return;  // a plan for another machine
+    const int64_t most = kMostThreadsPerCore * std::max(1, bound.num_cores);
     if (point.settings.threads.count > most)
         throw Refused(fmt::format("threads = {}: rank {} may use {}; choose threads: auto, or at most {}",
-                                  point.settings.threads.count, place.rank, counted(place.num_cores, "core"), most));
-    if (point.device == DeviceKind::cpu && point.settings.threads.count > place.threads)
+                                  point.settings.threads.count, bound.rank, counted(bound.num_cores, "core"), most));
+    if (point.device == DeviceKind::cpu && point.settings.threads.count > busiest.threads)
         point.notes.push_back(fmt::format("threads = {} is more than rank {} has cores for: threads: auto takes {}",
-                                          point.settings.threads.count, place.rank, place.threads));
+                                          point.settings.threads.count, busiest.rank, busiest.threads));
 }
 
 int threads_of(const config::PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
@@ -127,14 +128,16 @@ int fewest_sharers(const Topology& topology, const std::vector<int>& members) {
     return counts.empty() ? 0 : topology.num_apart * *std::ranges::min_element(counts);
 }
 
-/// The setting that asks for NCCL by its name; empty where none does, or it has no effect on the point.
+/// The setting that asks for NCCL by its name. Empty where none does, or it has no effect on the point. What `halo:
+/// auto` will take is not known yet.
 std::string nccl_setting(const Point& point, const config::StudySettings& study, const Topology& topology,
                          const std::vector<int>& members) {
     if (study.reduction == ReductionKind::nccl) return "metrics.reduction";
     const auto is_elsewhere = [&](int rank) {
         return topology.place_of(rank).node != topology.place_of(members.front()).node;
     };
-    const bool sends_rows = std::ranges::any_of(members, is_elsewhere) || (members.size() > 1 && is_exchanged(point));
+    const bool may_exchange = is_exchanged(point) || (is_weighed(point) && point.settings.engine == EngineKind::native);
+    const bool sends_rows = std::ranges::any_of(members, is_elsewhere) || (members.size() > 1 && may_exchange);
     return study.exchange == ExchangeKind::nccl && sends_rows ? "exchange" : "";
 }
 

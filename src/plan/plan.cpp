@@ -63,7 +63,7 @@ class Sources {
     const SourceLookup& lookup_;
     const NetworkLookup& networks_;
     std::map<std::tuple<network::NetworkKind, std::string, int64_t>, std::optional<network::NetworkShape>> shapes_;
-    std::map<std::array<std::string, 6>, SourceFacts> files_;  // by all settings that a look-up reads
+    std::map<std::array<std::string, 6>, SourceFacts> files_;  // by the settings that run::source_facts() reads
 };
 
 /// Checks the settings that an output outside of memory (file, checksum) requires.

@@ -44,7 +44,7 @@ bool is_same_work(const plan::Point& point, const config::PointSettings& simulat
            settings.patch == simulated.patch && point.halo == halo_of(simulated, point) && !plan::is_in_bands(point);
 }
 
-/// What runs the forward calls of a point. Times of others make no table with them.
+/// The engine, device and settings that decide how long a forward call takes. A table has the times of one.
 std::string runner_of(const plan::Point& point) {
     const config::PointSettings& settings = point.settings;
     return fmt::format("{} on {}, {}, {}, weights {}", config::format_setting(settings.engine), name_of(point.device),
@@ -82,8 +82,8 @@ std::string measured_call_table(const ResultsFile& results, const config::PointS
         if (runner.empty()) runner = runner_of(point);
         if (runner_of(point) != runner)
             throw UsageError(
-                fmt::format("timed.results = {}: its calls are of {} and of {}, which make no table "
-                            "together; give results of one of them",
+                fmt::format("timed.results = {}: it has calls of {} and of {}, whose times are not comparable; give "
+                            "results of one of them",
                             results.file.string(), runner, runner_of(point)));
         const auto seconds = call_seconds(recorded.trace);
         const bool is_known = std::ranges::find(times, *point.batch, &config::CallTime::batch) != times.end();

@@ -18,8 +18,9 @@ namespace pb::report {
 
 /// Returns the value of the setting `timed.table`, T(b) of a simulated device. It uses the points of `results` that ran
 /// the same network in the same precision on the same windows (patch and halo), on any number of ranks. The time for
-/// each batch is the median call of the slowest rank of the first point with that batch. Throws UsageError that says
-/// what the file holds when there is no such point.
+/// each batch is the median call of the slowest rank of the first point with that batch. All must have one
+/// engine, device, layout, number of threads and name of weights. Throws UsageError where they have not, and where
+/// there is no such point.
 [[nodiscard]] std::string measured_call_table(const ResultsFile& results, const config::PointSettings& simulated);
 
 }  // namespace pb::report

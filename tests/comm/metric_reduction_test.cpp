@@ -102,7 +102,7 @@ TEST_F(MetricReductionTest, RollCallNamesWhoIsMissing) {
     if (world.is_root()) {
         const std::string absent = world.size() == 2 ? "rank 1@" : "ranks 1-" + std::to_string(world.size() - 1) + "@";
         EXPECT_EQ(error_of<RanksMissing>([&] { barrier_with_timeout("this step", 0.05); }),
-                  "this step: no answer within 0 s from " + absent + host_name());
+                  "this step: no answer within 0.05 s from " + absent + host_name());
     }
     world.sleeping_barrier();
 }

@@ -200,7 +200,7 @@ class CustomNetworkTest(program.ProgramTest):
         self.assertEqual([point['verification']['outcome'] for point in points], ['passed'] * 4, result.stderr)
 
     def test_each_engine_is_verified_against_the_other(self):
-        """Of a network whose layers are not known: what one engine was verified with must not serve for the other."""
+        """A network whose layers are not known: the reference of one engine must not serve for the other."""
         if not has('openvino'):
             self.skipTest('openvino is not installed')
         groups = ((self.files(['attention'], 'onnx'), ''),)

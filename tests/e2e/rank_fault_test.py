@@ -66,7 +66,7 @@ class RankFaults(faulty.FaultyTest):
         self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: host memory')
 
     def test_the_networks_memory_of_one_rank_runs_out(self):
-        """Of 3 windows in batches of 2 rank 0 has one and rank 1 two, which takes more than the limit."""
+        """3 windows in batches of 2: rank 0 has one window, rank 1 two, which take more than the limit."""
         study = self.write('limited.yaml', faulty.STUDY.partition('patch:')[0] + """
 engine: torch
 memory_limit_mib: 5

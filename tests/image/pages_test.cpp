@@ -233,7 +233,7 @@ void write_one_directory(const std::filesystem::path& path, const std::string& t
     test::write_bytes(path, bytes);
 }
 
-std::string imagej_text(int images) { return "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n"; }
+std::string imagej_text(int64_t images) { return "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n"; }
 
 TEST_F(Stack, OneDirectoryOfImageJDescribesManyImages) {
     write_one_directory(folder / "a.tif", imagej_text(3), 3);
@@ -252,6 +252,9 @@ TEST_F(Stack, OneDirectoryOfImageJDescribesManyImages) {
 /// Programs that take one page out of a file copy the description of all.
 TEST_F(Stack, OneImageWithTheDescriptionOfManyIsTheFirstPage) {
     for (const TiffKind& kind : {TiffKind{}, TiffKind{.compression = COMPRESSION_LZW}, TiffKind{.tile = 16}}) {
+        const int64_t most = std::numeric_limits<int64_t>::max();
+        write_pages(folder / "a.tif", {{plane(0), 0, imagej_text(most)}}, kind);
+        EXPECT_EQ(open_stack(folder / "a.tif", std::vector<int64_t>{0})->num_pages(), 1) << "whatever it states";
         write_pages(folder / "a.tif", {{plane(0), 0, imagej_text(3)}}, kind);
         EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }),
                     AllOf(HasSubstr("3 images"), HasSubstr("--pages 0")));

@@ -575,7 +575,7 @@ class Page(unittest.TestCase):
                 self.assert_no_overflow()
 
     def test_one_recommendation_is_said_everywhere(self):
-        measured = sum(one['point'] is not None for one in self.summary_of('tiny')['recommendations'])  # 0: INVALID
+        measured = sum(one['point'] is not None for one in self.summary_of('tiny')['recommendations'])  # none where 'tiny' became INVALID
         for name, count in (('tiny', measured), ('gpu', 2), ('both', 2 + measured), ('launches', 4)):
             with self.subTest(page=name):
                 self.open(name)

@@ -73,9 +73,14 @@ TEST(Context, KeyIsThatOfTheSettingWhateverIsTaken) {
 TEST(Context, AHostThatDoesNotTellItsMemoryBoundsNothing) {
     Topology topology = make_local_topology(2);
     for (RankPlace& place : topology.ranks) place.node = place.rank;
-    EXPECT_EQ(most_mib_of(Point{}, topology), 0) << "unknown";
+    Point point;
+    point.num_ranks = 2;
+    EXPECT_EQ(most_mib_of(point, topology), 0) << "unknown";
     topology.ranks[1].free_host_bytes = int64_t{8} << 30;
-    EXPECT_EQ(most_mib_of(Point{}, topology), 4096) << "half of what the other one has";
+    EXPECT_EQ(most_mib_of(point, topology), 4096) << "half of what the other one has";
+    topology.ranks[0].free_host_bytes = int64_t{80} << 30;
+    point.num_ranks = 1;
+    EXPECT_EQ(most_mib_of(point, topology), 40960) << "the other one takes no part";
 }
 
 TEST(Context, IsNotWeighedForOnePatchSmallImagesOtherEnginesAndTheLargestBatch) {

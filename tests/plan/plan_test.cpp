@@ -436,6 +436,10 @@ TEST(Plan, NcclByNameIsRefusedWhereARankHasNoGpuOfItsOwn) {
     config.points.front().halo.kind = config::HaloSetting::Kind::exchanged;
     EXPECT_THAT(refusal(make_local_topology(1)), HasSubstr("was not thrown"));
     EXPECT_THAT(refusal(make_local_topology(2)), HasSubstr("exchange = nccl: NCCL needs GPUs"));
+    config.points.front().halo.kind = config::HaloSetting::Kind::automatic;
+    config.points.front().engine = EngineKind::native;
+    config.points.front().image.height = config.points.front().image.width = 256;
+    EXPECT_THAT(refusal(make_local_topology(2)), HasSubstr("exchange = nccl: NCCL needs GPUs")) << "it may exchange";
 }
 
 TEST(Plan, AFileIsLookedUpForEachOfItsRanges) {
@@ -530,6 +534,8 @@ TEST(Plan, ThreadsAreThoseOfTheRankWithMostAndAFewForEachCoreAtMost) {
     EXPECT_EQ(point_of(settings, topology).threads, 32) << "cores that ranks share count whole";
     topology.ranks[2].threads = topology.ranks[2].num_cores = 1;
     EXPECT_THAT(refusal_of(settings, topology), AllOf(HasSubstr("rank 2 may use 1 core;"), HasSubstr("at most 16")));
+    topology.ranks[2].threads = 16;  // of a core that is its own, beside ranks that share more
+    EXPECT_THAT(refusal_of(settings, topology), HasSubstr("rank 2 may use 1 core;"));
     settings.threads.count = 9;
     settings.ranks.count = 2;
     for (const int fewer : {0, 1}) {

@@ -189,7 +189,7 @@ TEST_F(TypicalHalo, DependsOnTheNoiseAndTheToleranceAndNotOnTheImage) {
     EXPECT_GT(halo_for(settings_), halo);
 }
 
-/// Of less noise a smaller halo may be enough.
+/// With less noise a smaller halo may be enough.
 TEST_F(TypicalHalo, IsSearchedAtTheMostNoiseThatItIsKeptFor) {
     settings_.image.noise_sigma = 0.09;
     TypicalHalos halos(cache_.path());

@@ -118,8 +118,7 @@ TEST_F(StreamOutput, InputsWithAlphaAndNoiseAreStreamedToo) {
     }
 }
 
-/// Of each row 60 % lie far outside of [0, 1]: less than half of all samples in any rank's windows, where there are
-/// two.
+/// 60 % of each row lie far outside of [0, 1]. With two ranks that is less than half of all samples on each rank.
 TEST_F(StreamOutput, NoPsnrIsSaidOfSamplesThatAreMostlyFarOutside) {
     config::PointSettings settings = real_settings();
     settings.image.path = folder_ / "far.npy";

@@ -36,7 +36,7 @@ class RunSimulated : public test::OnRanks {
         return windows;
     }
 
-    /// On row 100 of 140, of what all ranks have written.
+    /// Damages a pixel of row 100 after all ranks have written.
     void expect_damage_is_found() {
         const plan::Point point = point_of(simulated_settings());
         Teams teams(world_, topology_, study_);
@@ -213,7 +213,7 @@ TEST_F(RunSimulated, RanksThatWereLeftOutKeepTheirNumbers) {
     for (size_t i = 0; i < trace.ranks.size(); ++i) EXPECT_EQ(trace.ranks[i].rank, static_cast<int>(i));
 }
 
-/// Two ranks of two nodes, of which the first has two: those of one node, or the first of each.
+/// Ranks 0 and 1 are on node 0, rank 2 on node 1: compact takes ranks 0 and 1, scatter takes 0 and 2.
 TEST_F(RunSimulated, RanksArePlacedAsEachPointSays) {
     if (world_.size() < 3) GTEST_SKIP() << "needs a rank that is left out between two others";
     for (plan::RankPlace& place : topology_.ranks) {

@@ -205,7 +205,8 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
     config::PointSettings settings = settings_;
     settings.image.bands = bands;
     settings.image.range = range;
-    run::together(group_.ranks, [&] { run::check_given_samples(settings_.image, files); });  // `range` may be a found one
+    // The user's own settings: a range that was found is one of inverted samples.
+    run::together(group_.ranks, [&] { run::check_given_samples(settings_.image, files); });
     Pass pass{.source = open_source(files, settings.image)};
     run::ImageSource& source = *pass.source;
     image::NoiseEstimate noise;

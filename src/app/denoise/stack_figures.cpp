@@ -77,8 +77,8 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
     return line;
 }
 
-/// Keeps the first page beside [0, 1] or with a note on its noise, the largest seams and change of brightness, and
-/// whether all pages are low.
+/// Keeps the first page outside [0, 1] and the first one with a note on its noise, the largest seams and change of
+/// brightness, and whether all pages are low.
 void StackFigures::add_notes(const StackPass& pass, int64_t page) {
     if (pass.range.is_beyond()) beyond_.add(page, pass.range.note(), 0);
     if (pass.range.kind == RangeFit::Kind::tiny) tiny_.add(page, pass.range.note(), 0);

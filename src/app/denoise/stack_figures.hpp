@@ -34,7 +34,7 @@ struct PageNote {
 class StackFigures {
   public:
     void add(const StackPass& pass, int64_t page);
-    /// These need a pass. `sigma_note`: that of the first one, taken where all passes have it.
+    /// These need a pass. `sigma_note`: that of the first pass, used if the notes of all passes are equal.
     [[nodiscard]] const plan::Point& first_point() const { return first_.value().trace.point; }
     [[nodiscard]] ImageLine line(const DenoiseJob& names, int64_t num_pages, const LineNote& sigma_note) const;
 

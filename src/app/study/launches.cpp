@@ -27,6 +27,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <string_view>
@@ -42,9 +43,7 @@ constexpr std::array<std::string_view, 3> kOwnOptions{"--launches", "--launcher"
 
 std::vector<std::string> words_of(const std::string& text) {
     std::istringstream stream(text);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;) words.push_back(word);
-    return words;
+    return {std::istream_iterator<std::string>(stream), {}};
 }
 
 /// The whole text of a file.
@@ -120,19 +119,19 @@ measure::Verdict failed_by(const std::string& reason) { return {measure::Validit
 struct LaunchEnd {
     ExitCode code = ExitCode::ok;
     measure::Verdict verdict;
-    bool was_interrupted = false;  // by a signal, which a batch system may send to the ranks alone; not by --max-time
+    bool was_interrupted = false;  // by a signal, which a batch system may send to the ranks alone
 };
+
+bool is_cut_by_signal(const report::RecordedPoint& point) {
+    return record::is_cut_short(point.summary.status) && point.trace.reason.find(comm::kEndOfTime) == std::string::npos;
+}
 
 /// The end by the launch's results. The code is the caller's.
 LaunchEnd end_of(const fs::path& results_file) {
     try {
         const auto results = report::load_results(results_file);
-        const bool was_interrupted = std::ranges::any_of(results.points, [](const auto& point) {
-            using enum record::PointStatus;
-            const bool is_cut = point.summary.status == interrupted || point.summary.status == skipped;
-            return is_cut && point.trace.reason.find(comm::kEndOfTime) == std::string::npos;
-        });
-        return {{}, results.end ? results.end->verdict : failed_by("it did not end"), was_interrupted};
+        const auto verdict = results.end ? results.end->verdict : failed_by("it did not end");
+        return {{}, verdict, std::ranges::any_of(results.points, is_cut_by_signal)};
     } catch (const UsageError& error) {  // killed before its first line was whole
         return {{}, failed_by(error.what())};
     }
@@ -277,9 +276,7 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
     if (!options.resumes) keep_earlier_launches(options);
     const comm::InterruptionGuard guard;
     const std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);
-    std::error_code unknown;
-    const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
-    const std::string program = unknown ? arguments.argv[0] : self.string();
+    const std::string program = program_file().string();
     ExitCode worst = ExitCode::ok;
     measure::Verdict verdict;
     int64_t started = 0;

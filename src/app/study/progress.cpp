@@ -70,10 +70,10 @@ void Progress::finish(const record::PointTrace& trace, measure::Validity validit
     passes_begun_ = 0;
     activity_.clear();
     line_.clear();
+    const bool goes_on = !record::is_cut_short(trace.status);
     if (is_worth_a_line(trace.status))
         print_timed(fmt::format("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point),
-                                name_of(trace.status), reason,
-                                record::is_cut_short(trace.status) ? elapsed() : times(0)));
+                                name_of(trace.status), reason, goes_on ? times(0) : elapsed()));
     draw_bar();
 }
 

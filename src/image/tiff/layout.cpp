@@ -219,7 +219,7 @@ ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
     if (is_placed && x >= 0 && y >= 0)  // libtiff writes no others, though there are some
         metadata.tiff_position = TiffPosition{x, y};
     else if (is_placed)
-        metadata.not_kept.push_back(fmt::format("position ({:g}; {:g})", x, y));
+        metadata.not_kept.push_back(fmt::format("position ({:g}; {:g})", x, y));  // names are joined by ", "
     const uint16_t orientation = short_tag(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     if (orientation > 1 && orientation <= 8) metadata.exif = make_orientation_exif(orientation);
     read_roles(tiff, layout, metadata);

@@ -233,9 +233,10 @@ std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, st
                     "take the first one, --pages 0, or save it again with a directory for each image");
     if (needed > 1 && (begin > file.size() || static_cast<uint64_t>(needed) > (file.size() - begin) / page_bytes))
         file.refuse_damaged(
-            fmt::format("it describes {} images, which {} bytes cannot hold; if it is one page of a stack: --pages 0",
+            fmt::format("it describes {} images, which {} bytes cannot hold; if it is one page that was copied out of "
+                        "a stack, take --pages 0",
                         count, file.size()));
-    return pages_behind(tiff, count, page_bytes);
+    return pages_behind(tiff, std::min(count, needed + 1), page_bytes);  // one more: they count as a part of the stack
 }
 
 std::vector<TiffPage> choose_pages(const std::vector<TiffPage>& pages, std::span<const int64_t> numbers,

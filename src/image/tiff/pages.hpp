@@ -30,8 +30,8 @@ struct TiffPages {
 /// ImageJ writes stacks beyond 4 GiB with one directory, and tifffile can, as OME-TIFF, too: the samples of the other
 /// images follow those of the first.
 /// Returns the pages of such a file, whose only directory is the current one and has `layout`; otherwise nothing.
-/// Those with `numbers`, or all when there are none, must be there: throws UsageError when the file is too short, or
-/// its samples are not one piece. Programs that take the first page out of a file copy the description of all.
+/// Only those with `numbers` must be there, all when there are none: programs that copy one page out of a stack keep
+/// the description of all. Throws UsageError when the file is too short for them, or its samples are not one piece.
 [[nodiscard]] std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout,
                                                       std::span<const int64_t> numbers, const RandomAccessFile& file);
 

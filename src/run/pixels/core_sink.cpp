@@ -54,7 +54,10 @@ int64_t count_odd(const PixelView& samples) {
 bool AnomalyTracker::add(const Rect& part, int64_t odd, int64_t count, bool floats) {
     constexpr int64_t kShare = 16;  // a smaller share of zeros can occur in a normal image
     const bool is_it = odd > most_ && (floats || odd * kShare >= count);
-    if (is_it) part_ = part, most_ = odd;
+    if (is_it) {
+        part_ = part;
+        most_ = odd;
+    }
     return is_it;
 }
 

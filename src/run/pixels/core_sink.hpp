@@ -28,7 +28,7 @@ class AnomalyTracker {
     [[nodiscard]] const std::optional<Rect>& part() const { return part_; }
 
   private:
-    int64_t most_ = 0;
+    int64_t most_ = 0;  // odd samples of part_
     std::optional<Rect> part_;
 };
 

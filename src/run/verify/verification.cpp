@@ -154,7 +154,7 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     const config::ImageSettings& image = subject.settings().image;
     const Extent extent = subject.reference.source().extent();
     image::ImageFile* file = subject.reference.source().file();
-    // Of a network whose layers are not known the engine decides which other one verifies it.
+    // A network whose layers are not known is verified by another engine: which one depends on the point's own.
     const config::NetworkSetting& network = subject.settings().network;
     const std::string engine = network.has_layers() ? "" : config::format_setting(subject.settings().engine);
     return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", network.name(), engine,

@@ -139,7 +139,7 @@ pb.drawSummary = (model, parent) => {
       pb.el(
           'p', {class: 'lead'}, `${pb.countsOf(model.points)}.`,
           taken.length > 0 ?
-              ' The star is for the fastest verified point without visible seams (a seam error of at most its halo_tolerance and the rounding of its output); of those within 5 % of it whose intervals overlap, for the one that needs least memory.' :
+              ' The star is for the fastest verified point without visible seams (a seam error of at most its halo_tolerance and the rounding of its output and precision); of those within 5 % of it whose intervals overlap, for the one that needs least memory.' :
               ''),
       findings.length > 0 ? pb.el('ul', {class: 'findings'}, findings.map(text => pb.el('li', {}, text))) : null,
       pb.pickCards(taken),
