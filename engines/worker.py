@@ -163,7 +163,7 @@ def is_out_of_memory(error):
     """Frameworks say it in their own words."""
     if limited and "resource temporarily unavailable" in str(error).lower():  # no memory for a thread
         return True
-    words = ("bad_alloc", "out of memory", "not enough memory", "failed to allocate memory", "can't allocate memory",
+    words = ("bad_alloc", "out of memory", "not enough memory", "failed to allocate memory", "can't alloc",
              "cannot allocate memory", "cannot map zero-fill pages", "resource_exhausted")
     text = str(error).lower()
     return isinstance(error, MemoryError) or any(word in text for word in words) or \

@@ -161,7 +161,8 @@ void check_devices(Point& point, const config::StudySettings& study, const Topol
                 "devices.sharing = error: " + sharing +
                 "; start one rank for each device, or set devices.sharing: allow (figures are then INVALID)");
         if (!nccl.empty())
-            throw Refused(nccl + " = nccl: NCCL needs a GPU for each rank, and " + sharing + "; choose auto or mpi");
+            throw Refused(
+                fmt::format("{} = nccl: NCCL needs a GPU for each rank, and {}; choose auto or mpi", nccl, sharing));
         point.notes.push_back(sharing + ": not comparable as performance figures");
     }
 }

@@ -105,6 +105,14 @@ TEST(Recommendation, RoundingOfThePrecisionIsNoSeam) {
     EXPECT_EQ(recommended(traces)[0].point, 4);
     for (auto& trace : traces) trace.verification.seam_error = 2.1 / 255;
     EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    for (auto& trace : traces) {
+        trace.verification.seam_error = 1.5 / 255;
+        trace.verification.output_rounding = 0.5 / 255;  // which the windows have, too
+        trace.verification.window_error = 0.5 / 255;
+    }
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    for (auto& trace : traces) trace.verification = sweep(2.1 / 255)[0].verification;
+    for (auto& trace : traces) trace.verification.window_error = 1.0 / 255;
     traces[2].verification.seam_error = 9.0 / 255;
     traces[2].verification.window_error = 5.0 / 255;
     EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("from 0.0082 on, above 0.0067")) << "both of one point";

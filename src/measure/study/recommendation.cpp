@@ -43,7 +43,8 @@ constexpr double kRoundingBesideWindows = 1.2;
 double seam_tolerance_of(const record::PointTrace& trace) {
     const record::Verification& verification = trace.verification;
     const bool is_fp32 = trace.point.settings.dtype == Precision::fp32;
-    const double arithmetic = is_fp32 ? 0 : kRoundingBesideWindows * verification.window_error.value_or(0);
+    const double of_window = std::max(0.0, verification.window_error.value_or(0) - verification.output_rounding);
+    const double arithmetic = is_fp32 ? 0 : kRoundingBesideWindows * of_window;
     return trace.point.settings.halo_tolerance + verification.output_rounding + arithmetic;
 }
 
