@@ -74,10 +74,12 @@ def denoise_all(images, *, clean=None, ranks=1, launcher="mpirun -n {ranks}", fo
         words = [_program(), "denoise", noisy, f"{denoised}/", "--json", *_words(options)]
         if ranks != 1:
             words = [*shlex.split(launcher.format(ranks=ranks)), *words]
-        infos = _run([str(word) for word in words], timeout)
+        infos = _run([str(word) for word in words], timeout, _alone() if ranks == 1 else None)
         arrays = [numpy.load(denoised / each) for each in names]
-    of_image = [[info for info in infos if Path(info["input"]).name == each] for each in names]
-    return [Result(array, info if len(info) > 1 else info[0]) for array, info in zip(arrays, of_image)]
+    of_image = {name: [] for name in names}
+    for info in infos:
+        of_image[Path(info["input"]).name].append(info)
+    return [Result(array, info if len(info) > 1 else info[0]) for array, info in zip(arrays, of_image.values())]
 
 
 def _program():
@@ -85,6 +87,13 @@ def _program():
     if program is None:
         raise FileNotFoundError("there is no program patchbench: put it on PATH, or set PATCHBENCH to its file")
     return Path(program).resolve() if Path(program).is_file() else program
+
+
+def _alone():
+    """The environment without what a launcher of this Python told its ranks: the program is started by itself."""
+    launchers = ("OMPI_", "PMI", "PRTE_", "PALS_", "MV2_COMM_", "JSM_NAMESPACE_", "FLUX_")
+    steps = {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"}
+    return {name: value for name, value in os.environ.items() if not name.startswith(launchers) and name not in steps}
 
 
 def _save(images, names, folder):
@@ -106,9 +115,9 @@ def _words(options):
     return words
 
 
-def _run(words, timeout):
+def _run(words, timeout, environment):
     """The objects about images."""
-    code, out, err = _communicate(words, timeout)
+    code, out, err = _communicate(words, timeout, environment)
     objects = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     infos = [each for each in objects if each["type"] == "image"]
     if code != 0:
@@ -117,10 +126,10 @@ def _run(words, timeout):
     return infos
 
 
-def _communicate(words, timeout):
+def _communicate(words, timeout, environment):
     patience_s = 30
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                          errors="replace") as process:
+                          errors="replace", env=environment) as process:
         try:
             out, err = process.communicate(timeout=timeout)
         except BaseException:

@@ -59,9 +59,14 @@ class Pinned:
             if self._runtime is None or (kept is not None and kept.nbytes >= array.nbytes):
                 continue
             if kept is not None:
-                self._runtime.cudaHostUnregister(ctypes.c_void_p(address))
-            self._runtime.cudaHostRegister(ctypes.c_void_p(address), ctypes.c_size_t(array.nbytes), 0)
+                self._call("cudaHostUnregister", ctypes.c_void_p(address))
+            self._call("cudaHostRegister", ctypes.c_void_p(address), ctypes.c_size_t(array.nbytes), 0)
             self._kept[address] = array
+
+    def _call(self, name, *arguments):
+        """A refusal, as of memory of which a part is pinned, must not stay the last error, which frameworks ask for."""
+        if getattr(self._runtime, name)(*arguments) != 0:
+            self._runtime.cudaGetLastError()
 
 
 def loaded_runtime():

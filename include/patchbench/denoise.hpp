@@ -56,7 +56,8 @@ struct DenoiseOptions {
 };
 
 /// The denoised image, of the same extent. Throws UsageError for options that are not possible or do not fit the image,
-/// and for values that are not finite; OutOfMemory, IndexLimit for windows too large for LibTorch's indices, and Error
+/// for values that are not finite, and where sigma is estimated and would be above 1; OutOfMemory, or std::bad_alloc
+/// where the host has no memory for the output; IndexLimit for windows too large for LibTorch's indices; and Error
 /// where the output is not finite, as that of values far outside of [0,1].
 [[nodiscard]] FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options);
 

@@ -167,6 +167,11 @@ double estimate_noise(const PixelView& image, double step) {
     return median(levels);
 }
 
+Rect noise_region(const Extent& extent) {
+    constexpr int64_t kEdge = 2048;
+    return centre_of(extent, {std::min(kEdge, extent.h), std::min(kEdge, extent.w)});
+}
+
 NoiseEstimate find_noise(const PixelView& image, double step, bool lossy_colours) {
     const bool has_colours = image.channels == 3;
     const Image brightness = has_colours ? brightness_of(image) : Image();

@@ -55,6 +55,10 @@ struct NoiseEstimate {
     std::optional<NoiseByBrightness> by_brightness{};  // where the two differ by a factor of 1.6 or more
 };
 
+/// The middle of an image, of at most 2048 x 2048 pixels, in which its noise is looked for: a larger part takes longer
+/// to read and says no more.
+[[nodiscard]] Rect noise_region(const Extent& extent);
+
 /// Both of these: the level for a network. `lossy_colours`: red, green and blue are from a format which has lost part
 /// of the colours (ImageFile::has_lossy_colours). Then the level is that of brightness (0.299 R + 0.587 G + 0.114 B,
 /// ITU-R BT.601), which has all of the resolution, over 0.669, the share in it of independent noise of equal level;

@@ -93,6 +93,16 @@ PixelView view_of(const FloatImageView& image) {
     return dense_view(reinterpret_cast<const std::byte*>(image.values), image.extent, image.channels, DType::f32);
 }
 
+/// As `patchbench denoise` finds it.
+double find_sigma(const FloatImageView& image) {
+    const double sigma = image::find_noise(view_of(image).part(image::noise_region(image.extent))).sigma;
+    if (sigma > 1)
+        throw UsageError(fmt::format(
+            "sigma is not given, and the noise of the image seems to be {:.4g}, more than 1: are its values in [0,1]?",
+            sigma));
+    return std::max(network::kSmallestSigma, sigma);
+}
+
 plan::Point make_point(const FloatImageView& image, const engine::Weights& weights, const DenoiseOptions& options) {
     plan::Point point;
     point.settings.network = weights.kind();
@@ -101,8 +111,7 @@ plan::Point make_point(const FloatImageView& image, const engine::Weights& weigh
     point.source = {image.extent, image.channels, DType::f32};
     point.relative = weights.shape;
     point.device = options.device.kind;
-    point.sigma =
-        options.sigma ? *options.sigma : std::max(network::kSmallestSigma, image::find_noise(view_of(image)).sigma);
+    point.sigma = options.sigma ? *options.sigma : find_sigma(image);
     plan::settle_halo(point, options.halo.value_or(point.facts().exact_halo));
     plan::settle_batch(point, options.batch);
     point.multiplies_bf16 = engine::native_multiplies_bf16();

@@ -122,6 +122,20 @@ class EnginesTest(program.ProgramTest):
         result = program.run(*resume, env=self.env, code=2)
         self.assertIn(f'the contents of {adapter} are other ones', result.stderr)
 
+    def test_a_process_that_ended_fails_its_image_alone(self):
+        adapter = self.write('adapter.py', 'import os\n\nLAYOUT = "any"\n\n\ndef load(model, options):\n'
+                             '    def call(windows, out):\n        if abs(windows.max() - 7 / 255) < 1e-3:\n            os._exit(3)\n'
+                             '        out[...] = windows\n\n    return call\n')
+        images = self.folder / 'in'
+        images.mkdir()
+        for index, value in enumerate((100, 7, 100, 100)):  # the dark one ends the process
+            (images / f'{index}.png').write_bytes(program.png(40, 36, 1, lambda x, y, c, value=value: value))
+        options = ('--engine', f'python:{adapter}', '--weights', 'seed:1', '--network', 'dncnn', '--allow-untrained', '--halo', 0,
+                   '--sigma', 0.1, '--batch', 1, '--verify', 0)
+        result = program.run('denoise', images, self.folder / 'out', *options, env=self.env, code=1)
+        self.assertEqual(sorted(file.name for file in (self.folder / 'out').iterdir()), ['0.png', '2.png', '3.png'])
+        self.assertIn('1.png: failed: ', result.stdout)
+
     def test_an_absent_engine_is_named_with_its_command(self):
         self.env['PATCHBENCH_ENGINES'] = str(self.folder)
         result, points = self.run_study('engine: [jax, torch]\n')

@@ -162,6 +162,7 @@ class Folders(program.ProgramTest):
         said = self.denoise('out', *FAST)
         self.assertEqual(self.names('out'), ['a\nb.png'])
         self.assertEqual(len([line for line in said.splitlines() if 'a?b.png' in line and ' -> ' in line]), 1, said)
+        self.assertIn('a?b.png: not denoised: ', self.denoise('out', *FAST, '--no-clobber'))
 
     def test_what_a_killed_rank_left_is_done_later(self):
         self.make(**{f'{i}_png': png(40, 36 + i, value=noise) for i in range(6)})

@@ -59,6 +59,12 @@ class PythonModule(program.ProgramTest):
             numpy.testing.assert_array_equal(denoised, patchbench.denoise(image, **OPTIONS))
         self.assertEqual(list(self.folder.iterdir()), [], 'nothing stays')
 
+    def test_ranks_of_another_launch_may_each_denoise(self):
+        script = self.write('each.py', f'import sys\nsys.path.insert(0, {str(program.REPOSITORY / "python")!r})\n'
+                            'import numpy, patchbench\nimage = numpy.full((24, 20, 3), 0.5, "f4")\n'
+                            f'assert patchbench.denoise(image, timeout=60, **{OPTIONS!r}).shape == image.shape\n')
+        subprocess.run([*program.MPIRUN, '-n', '2', sys.executable, script], check=True, timeout=90)
+
     def test_bands_have_an_info_each(self):
         (image, info), = patchbench.denoise_all([picture(40, 50, 6)[1].astype('f4')], **OPTIONS)
         self.assertEqual(([each['bands'] for each in info], image.shape), (['1-3', '4-6'], (40, 50, 6)))

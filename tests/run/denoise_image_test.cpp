@@ -1,4 +1,5 @@
 // The function that programs embed, in a process without MPI. Its bits beside the program's: e2e/embedding_test.py.
+#include "image/noise_level.hpp"
 #include "support/messages.hpp"
 #include "support/state_dict.hpp"
 #include "support/temporary_folder.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <string>
 
 namespace pb::run {
@@ -28,6 +30,13 @@ FloatImage make_picture(int64_t channels) {
 }
 
 FloatImageView view(const FloatImage& picture) { return {picture.values.data(), picture.extent, picture.channels}; }
+
+/// The columns 512 to 2559.
+PixelView view_of_middle(const FloatImage& picture) {
+    const auto whole = dense_view(reinterpret_cast<const std::byte*>(picture.values.data()), picture.extent,
+                                  picture.channels, DType::f32);
+    return whole.part({0, 512, {picture.extent.h, 2048}});
+}
 
 DenoiseOptions small_dncnn(int64_t channels = 3) {
     return {.network = UntrainedNetwork{network::DncnnShape{.channels = channels, .depth = 3, .width = 8}, 1},
@@ -112,6 +121,26 @@ TEST(DenoiseImage, APictureWithoutNoiseHasTheSmallestLevel) {
     EXPECT_EQ(denoise(view(picture), options).values, estimated.values);
     options.sigma = 0;
     EXPECT_NE(denoise(view(picture), options).values, estimated.values);
+}
+
+TEST(DenoiseImage, NoiseIsFoundInTheMiddleOfAtMost2048Pixels) {
+    constexpr int64_t kWidth = 2048 + 1024;
+    FloatImage picture{std::vector<float>(static_cast<size_t>(16 * kWidth)), {16, kWidth}, 1};
+    std::minstd_rand random(1);
+    for (size_t i = 0; i < picture.values.size(); ++i) {
+        const auto column = static_cast<int64_t>(i) % kWidth;
+        const bool is_outside = column < 512 || column >= kWidth - 512;
+        const float uniform = static_cast<float>(random()) / static_cast<float>(std::minstd_rand::max());
+        picture.values[i] = 0.5F + (is_outside ? 0.4F : 0.1F) * (uniform - 0.5F);
+    }
+    const network::NetworkShape shape = network::DrunetShape{1, {8, 8}, 1};
+    DenoiseOptions options{.network = UntrainedNetwork{shape, 1}, .patch = 16, .halo = 0};
+    const FloatImage estimated = denoise(view(picture), options);
+    options.sigma = image::find_noise(view_of_middle(picture)).sigma;
+    EXPECT_EQ(denoise(view(picture), options).values, estimated.values);
+    for (float& value : picture.values) value *= 100;
+    options.sigma.reset();
+    EXPECT_THAT(refusal(picture, options), HasSubstr("more than 1"));
 }
 
 TEST(DenoiseImage, WhatCannotBeIsRefused) {

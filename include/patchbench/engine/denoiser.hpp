@@ -182,6 +182,9 @@ class Denoiser {
     /// The process that runs the network, whose memory and CPU time count like this one's; 0: this process does.
     [[nodiscard]] virtual int process_id() const { return 0; }
 
+    /// Whether that process has ended, so that every call would throw.
+    [[nodiscard]] virtual bool has_ended() const { return false; }
+
     /// sha256 of the values that a network of code has in memory (`state_dict()`): they may come from other files than
     /// its own, or be drawn. Empty: the file of the network has them.
     [[nodiscard]] virtual std::string network_sha256() const { return {}; }

@@ -233,8 +233,8 @@ std::string remove_done(std::vector<DenoiseJob>& jobs) {
     std::string lines;
     for (const DenoiseJob& job : jobs)
         if (job.is_done)
-            lines +=
-                fmt::format("{}: not denoised: {} is there (--no-clobber)\n", job.input.string(), job.output.string());
+            lines += fmt::format("{}: not denoised: {} is there (--no-clobber)\n", without_controls(job.input),
+                                 without_controls(job.output));
     std::erase_if(jobs, [](const DenoiseJob& job) { return job.is_done; });
     return lines;
 }

@@ -57,11 +57,6 @@ std::string sigma_text(double sigma, const image::SampleRange* range) {
 
 namespace {
 
-Rect middle_of(const Extent& extent) {
-    constexpr int64_t kEdge = 2048;
-    return centre_of(extent, {std::min(kEdge, extent.h), std::min(kEdge, extent.w)});
-}
-
 image::SampleRange range_of(const PixelView& image) {
     constexpr double kEndless = std::numeric_limits<double>::infinity();
     image::SampleRange range{kEndless, -kEndless};
@@ -119,7 +114,7 @@ RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source)
     const DType type = source.file()->info().dtype;
     const auto given = fixed_range(image);
     if ((!image.range.empty() && !given) || (!given && !is_float(type) && type != DType::u16)) return {};
-    const Rect centre = middle_of(source.extent());
+    const Rect centre = image::noise_region(source.extent());
     image::Image unit = source.read_unit(centre);
     if (given || type == DType::u16) source.blank_gaps(centre, {&unit});
     const image::SampleRange range = range_of(unit.view());
@@ -131,7 +126,7 @@ RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source)
 
 image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit) {
     if (fit.is_beyond()) throw UsageError(image.path + ": " + fit.note());
-    const Rect centre = middle_of(source.extent());
+    const Rect centre = image::noise_region(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())

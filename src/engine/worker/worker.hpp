@@ -63,6 +63,7 @@ class Worker {
     [[nodiscard]] const CopySeconds& copies_of_call() const { return copies_of_call_; }
     /// sha256 of the values of a network that is code; empty: it is none.
     [[nodiscard]] const std::string& network_sha256() const { return network_sha256_; }
+    [[nodiscard]] bool has_ended() const { return socket_.number() < 0; }
     /// How it computed the last call, where that is not plain fp32 and the adapter knows it.
     [[nodiscard]] const std::string& arithmetic() const { return arithmetic_; }
 

@@ -86,6 +86,7 @@ class WorkerDenoiser final : public Denoiser {
     }
 
     [[nodiscard]] int process_id() const override { return worker_.id(); }
+    [[nodiscard]] bool has_ended() const override { return worker_.has_ended(); }
     [[nodiscard]] std::optional<double> inner_call_s() const override { return inner_call_s_; }
     [[nodiscard]] std::string network_sha256() const override { return worker_.network_sha256(); }
     [[nodiscard]] bool takes_host_memory() const override { return true; }

@@ -35,6 +35,7 @@ auto fields(const engine::EngineOptions& options) {
 std::shared_ptr<engine::Denoiser> EngineCache::find(const std::shared_ptr<const engine::Weights>& weights,
                                                     const engine::EngineOptions& options) {
     if (!keeps_ || options.device.is_cuda()) return engine::make_denoiser(*weights, options);
+    std::erase_if(kept_, [](const Kept& each) { return each.engine->has_ended(); });  // by the image that it failed on
     const auto found = std::ranges::find_if(
         kept_, [&](const Kept& each) { return each.weights == weights && fields(each.options) == fields(options); });
     if (found != kept_.end()) return found->engine;
