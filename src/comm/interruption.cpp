@@ -64,11 +64,8 @@ std::optional<double> seconds_until_interruption() {
 }
 
 std::string interruption() {
-    constexpr std::pair<int, const char*> kNames[] = {{SIGINT, "SIGINT"},
-                                                      {SIGTERM, "SIGTERM"},
-                                                      {SIGHUP, "SIGHUP"},
-                                                      {SIGALRM, kEndOfTime},
-                                                      {SIGUSR1, "SIGUSR1"}};
+    constexpr std::pair<int, const char*> kNames[] = {
+        {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGALRM, kEndOfTime}, {SIGUSR1, "SIGUSR1"}};
     for (const auto& [signal, name] : kNames)
         if (first_signal.load() == signal) return name;
     return "";
