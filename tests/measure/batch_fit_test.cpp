@@ -258,7 +258,7 @@ TEST(MemoryFit, FindsAnAffineLawItsDeviationAndTheLargestBatch) {
     EXPECT_FALSE(fit_memory({}));
     EXPECT_FALSE(fit_memory({{1, 10}, {2, 10}})->largest_batch(100));
     const double peak = 1572.122212338775;  // a line through three of them has a slope of 4e-29
-    EXPECT_FALSE(fit_memory({{1, peak}, {2, peak}, {3, peak}})->largest_batch(500));
+    EXPECT_FALSE(fit_memory({{1, peak}, {2, peak}, {4, peak}})->largest_batch(500));
 }
 
 }  // namespace
