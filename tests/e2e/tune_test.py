@@ -77,14 +77,6 @@ class Tune(program.ProgramTest):
         self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
         run('denoise', self.image, self.folder / 'denoised.png', '--config', self.output, '--allow-untrained', code=0)
 
-    def test_any_path_of_a_network_can_be_read_back(self):
-        (self.folder / 'net #2').mkdir()
-        model = self.folder / 'net #2' / 'a: b.onnx'
-        run('networks', '--network', 'dncnn', '--weights', 'seed:1', '--export', model, code=0)
-        run('tune', self.image, '--network', model, '--device', 'cpu', '--threads', 1, '--no-cache', '--output', self.output,
-            env=ALONE, code=0)
-        run('plan', self.output, code=0)
-
     def test_refuses_what_cannot_be_before_anything_runs(self):
         self.assert_refused(self.tune('--memory-limit-mib', 1), 2, 'nothing fits into 1 MiB', '--memory-limit-mib', 'MiB;')
         self.assert_refused(run('tune', self.folder / 'none.png', *QUICK), 2, 'none.png')
