@@ -17,7 +17,6 @@
 #include <functional>
 #include <map>
 #include <ranges>
-#include <utility>
 
 namespace pb::plan {
 

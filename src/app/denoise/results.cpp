@@ -127,6 +127,7 @@ std::string counts_line(const ImageResults& all, const ImageCounts& counts, bool
 }
 
 constexpr std::string_view kDryRun = "DRY RUN";
+constexpr const char* kNothingWritten = "dry run: nothing was written";
 
 /// What all images come to, as in the text; `result` is the word of the line RESULT, or kDryRun.
 void print_object(std::string_view result, const std::vector<std::string>& reasons, const ImageResults& all,
@@ -180,7 +181,7 @@ ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& m
         if (has_counts(counts))
             print_text(out, "{}{}\n", counts_line(all, counts, true),
                        needs.passes == 0 ? "" : "; in all: " + needs.text());
-        fmt::print(out, "dry run: nothing was written\n");
+        fmt::print(out, "{}\n", kNothingWritten);
         if (!std::ranges::all_of(all, is_written)) code = ExitCode::failed;
         if (is_unfinished(all, counts)) code = ExitCode::partial;
         if (json) print_object(kDryRun, {}, all, counts, code);
@@ -214,7 +215,7 @@ ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& count
     if (!world.is_root()) return ExitCode::ok;
     std::FILE* const out = text_stream(json);
     print_text(out, "{}\n", counts_line({}, counts, is_dry));
-    fmt::print(out, "{}\n", is_dry ? "dry run: nothing was written" : report::result_line(result, {}));
+    fmt::print(out, "{}\n", is_dry ? kNothingWritten : report::result_line(result, {}));
     if (json) print_object(result, {}, {}, counts, ExitCode::ok);
     return ExitCode::ok;
 }
