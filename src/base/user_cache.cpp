@@ -3,7 +3,6 @@
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
 
-#include <cstdlib>
 #include <fstream>
 
 namespace pb {
@@ -11,10 +10,7 @@ namespace pb {
 namespace fs = std::filesystem;
 
 fs::path cache_folder() {
-    const auto named = [](const char* variable) {
-        const char* folder = std::getenv(variable);
-        return fs::path(folder == nullptr ? "" : folder);
-    };
+    const auto named = [](const char* variable) { return fs::path(environment_value(variable)); };
     if (fs::path own = named("PATCHBENCH_CACHE"); !own.empty()) return own == "off" ? fs::path() : own;
     if (const fs::path caches = named("XDG_CACHE_HOME"); caches.is_absolute()) return caches / "patchbench";
     const fs::path home = named("HOME");

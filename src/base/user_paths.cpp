@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 
 namespace pb {
@@ -83,6 +84,11 @@ std::string reason_of(int code) { return std::generic_category().message(code); 
 
 std::string describe(const fs::filesystem_error& error) {
     return error.path1().string() + ": " + error.code().message();
+}
+
+std::string environment_value(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
 }
 
 fs::path program_file() {

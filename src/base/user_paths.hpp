@@ -34,6 +34,9 @@ void require_descriptors(const std::filesystem::path& file);
 /// "path: reason", what the user can act on.
 [[nodiscard]] std::string describe(const std::filesystem::filesystem_error& error);
 
+/// The value of an environment variable. One that is not set is empty, too.
+[[nodiscard]] std::string environment_value(const char* name);
+
 /// The file of the running program. Empty where /proc does not exist.
 [[nodiscard]] std::filesystem::path program_file();
 

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace pb::run {
@@ -70,7 +69,7 @@ void spoil(engine::Weights& weights, const std::string& action) {
 }  // namespace
 
 fs::path models_folder() {
-    if (const char* named = std::getenv("PATCHBENCH_MODELS"); named != nullptr && *named != '\0') return named;
+    if (const std::string named = environment_value("PATCHBENCH_MODELS"); !named.empty()) return named;
     if (const auto folder = find_folder_with("models/dncnn.yaml")) return *folder / "models";
     throw UsageError("no folder 'models' beside '" + program_folder().string() + "': set PATCHBENCH_MODELS to it");
 }

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-
 namespace pb::engine::worker_engine {
 
 namespace fs = std::filesystem;
@@ -26,8 +24,8 @@ fs::path project_folder() {
 
 /// Python of an engine of the user: as in the shell that started the program.
 std::string users_python() {
-    const char* const named = std::getenv("PATCHBENCH_PYTHON");
-    return named != nullptr && *named != '\0' ? named : "python3";
+    const std::string named = environment_value("PATCHBENCH_PYTHON");
+    return named.empty() ? "python3" : named;
 }
 
 constexpr double kStartPatienceS = 30;
@@ -35,7 +33,7 @@ constexpr double kStartPatienceS = 30;
 }  // namespace
 
 fs::path environments_folder() {
-    if (const char* const named = std::getenv("PATCHBENCH_ENGINES"); named != nullptr && *named != '\0') return named;
+    if (const std::string named = environment_value("PATCHBENCH_ENGINES"); !named.empty()) return named;
     return project_folder() / ".engines";
 }
 
