@@ -299,6 +299,22 @@ class Stacks(program.ProgramTest):
         self.assertRegex(said, rf'sigma {level}, .*; note: each page has its own sigma, here that of the first one; of all pages {level} to {level}')
         self.assertNotIn('of the range', said)
 
+    def test_groups_of_bands_that_differ_in_range_are_one_line_of_all_bands(self):
+        bands = numpy.random.default_rng(5).integers(0, 200, (2, 6, 24, 24), dtype=numpy.uint16)
+        bands[:, 3:] *= 100
+        said = {}
+        for scale in (1, 2):  # the upper three bands in the units of the lower ones, or not
+            tifffile.imwrite(self.file, bands if scale == 2 else bands // numpy.array([1, 1, 1, 100, 100, 100], numpy.uint16).reshape(6, 1, 1),
+                             photometric='minisblack', planarconfig='separate', metadata=None)
+            stdout = program.run('denoise', self.file, self.out, '--bands', '3', '--range', 'auto', '--halo', '8', '--device', 'cpu', '--json', code=0).stdout
+            said[scale] = json.loads(stdout.splitlines()[0])
+            self.assertEqual((said[scale]['pages'], said[scale]['channels'], said[scale]['bands']), (2, 6, None))
+        self.assertEqual((said[1]['range_low'], said[1]['range_high']), (0, 199))
+        self.assertEqual((said[2]['range_low'], said[2]['range_high']), (None, None))
+        self.assertIn('each group of bands has its own range, from 0:199 (1-3) to 0:19900 (4-6)', said[2]['notes'])
+        self.assertIn('each page and group of bands has its own sigma', ' '.join(said[2]['notes']))
+        self.assertNotIn('own range', ' '.join(said[1]['notes']))
+
     def test_a_level_that_is_not_that_of_the_noise_is_noted_in_its_units(self):
         said = self.noise_told('--range', '0:4000', '--sigma', '2', '--pages', '2')
         found, = re.search(r'the noise seems to be about (\d+\.?\d*), not 2, in the samples. units: noise may stay', said).groups()

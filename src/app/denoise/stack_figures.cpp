@@ -1,5 +1,6 @@
 #include "app/denoise/stack_figures.hpp"
 
+#include "config/sample_settings.hpp"
 #include "image/quality.hpp"
 #include "measure/study/recommendation.hpp"
 
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace pb::app {
 
@@ -38,7 +40,12 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
     add_lost(trace.lost_metadata);
     lowest_sigma_ = std::min(lowest_sigma_, trace.point.sigma);
     highest_sigma_ = std::max(highest_sigma_, trace.point.sigma);
-    if (const auto range = fixed_range(trace.point.settings.image)) {
+    const config::ImageSettings& image = trace.point.settings.image;
+    if (const auto bands = config::parse_bands(image.bands))
+        num_bands_ = std::max(num_bands_, bands->first + bands->count);
+    if (const auto range = fixed_range(image)) {
+        if (std::ranges::find(ranges_, image.bands, &BandRange::bands) == ranges_.end())
+            ranges_.push_back({image.bands, *range});
         const double level = trace.point.sigma * range->width();
         lowest_level_ = std::min(lowest_level_, level);
         highest_level_ = std::max(highest_level_, level);
@@ -68,12 +75,15 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
                                     {low_.note()},
                                     {tiny_.line()},
                                     is_noise_alike_ ? sigma_note : LineNote{noise_.line()},
+                                    {ranges_note()},
                                     {levels_note()},
                                     halo_note(trace.point),
                                     {seams_.line()},
                                     {brightness_.line()}},
                                    !beyond_.pages.empty()});
     line.pages = num_pages;
+    if (num_bands_ > 0) line.channels = num_bands_;
+    if (!ranges_note().empty()) line.low = line.high = std::nullopt;
     return line;
 }
 
@@ -114,10 +124,22 @@ std::optional<record::Quality> StackFigures::quality() const {
                            num_compared_};
 }
 
+/// Empty where the groups of bands have one range.
+std::string StackFigures::ranges_note() const {
+    const auto ends = [](const BandRange& each) { return std::pair(each.range.high, each.range.low); };
+    const auto [lowest, highest] = std::ranges::minmax_element(ranges_, {}, ends);
+    if (ranges_.empty() || lowest->range == highest->range) return "";
+    const auto text = [](const BandRange& each) {
+        return fmt::format("{:.6g}:{:.6g} ({})", each.range.low, each.range.high, each.bands);
+    };
+    return fmt::format("each group of bands has its own range, from {} to {}", text(*lowest), text(*highest));
+}
+
 std::string StackFigures::levels_note() const {
     if (!first_point().uses_sigma || lowest_sigma_ == highest_sigma_) return "";
     const std::string shares = fmt::format("{:.4g} to {:.4g}", lowest_sigma_, highest_sigma_);
-    return "each page has its own sigma, here that of the first one; of all pages " +
+    return fmt::format("each page{} has its own sigma, here that of the first one; of all pages ",
+                       num_bands_ > 0 ? " and group of bands" : "") +
            (highest_level_ > 0
                 ? fmt::format("{:.4g} to {:.4g} ({} of the range)", lowest_level_, highest_level_, shares)
                 : shares);

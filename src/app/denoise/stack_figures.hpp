@@ -3,6 +3,7 @@
 
 #include "app/denoise/image_line.hpp"
 #include "app/denoise/noise_level.hpp"
+#include "image/sample_map.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -44,7 +45,13 @@ class StackFigures {
     void add_notes(const StackPass& pass, int64_t page);
     void add_lost(const std::string& names);
     [[nodiscard]] std::optional<record::Quality> quality() const;
+    [[nodiscard]] std::string ranges_note() const;
     [[nodiscard]] std::string levels_note() const;
+
+    struct BandRange {
+        std::string bands;
+        image::SampleRange range;
+    };
 
     std::optional<StackPass> first_;
     PageNote beyond_, tiny_, noise_, seams_, brightness_;
@@ -53,6 +60,8 @@ class StackFigures {
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page
     double lowest_sigma_ = 1, highest_sigma_ = 0;
     double lowest_level_ = kEndless, highest_level_ = 0;  // the same in the samples' units, where they have a range
+    std::vector<BandRange> ranges_;                       // of the groups of bands
+    int64_t num_bands_ = 0;                               // in all groups
     double pixels_ = 0, seconds_ = 0;
     double noisy_error_ = 0, denoised_error_ = 0, num_compared_ = 0;  // squared errors of samples
 };
