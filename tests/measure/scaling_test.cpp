@@ -168,6 +168,14 @@ TEST(Scaling, WhatChangesBesideTheRanksIsWarnedOf) {
     EXPECT_THAT(warnings[1], HasSubstr("1: 1; 2: 1; 10: 2"));
 }
 
+TEST(Scaling, PointsThatAreNotValidAreWarnedOf) {
+    const std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5), ranks_trace(4, 3)};
+    std::vector<Summary> summaries{summarise(traces[0]), summarise(traces[1]), summarise(traces[2])};
+    summaries[0].validity = summaries[2].validity = Validity::invalid;
+    const auto all = find_scalings(study_points(traces, summaries));
+    EXPECT_THAT(all.at(0).warnings, ElementsAre(HasSubstr("INVALID are those of ranks 1, 4")));
+}
+
 TEST(Scaling, AnAutomaticHaloIsOneSettingWhateverItTakes) {
     std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
     traces[1].point.halo = 12;

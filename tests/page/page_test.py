@@ -231,6 +231,14 @@ class Page(unittest.TestCase):
                       self.browser.evaluate('document.getElementById("summary").textContent'))
         self.assertEqual(self.browser.evaluate('["VALID", "INVALID"].map(validity => pb.statusOf({status: "ok", raw: {summary: {validity}}}))'),
                          ['ok', 'INVALID'])
+        for name, sentence in (('scaling', r'4 ranks do .*? \(INVALID: \S+#0, \S+#2\)\.'), ('gpu', r'bf16 runs .*? \(INVALID: [^,]+, [^,]+\)\.')):
+            self.open(name)
+            said = self.browser.evaluate("""(() => {
+                const model = pb.loadModel();
+                for (const file of model.files) for (const point of file.points) point.raw.summary.validity = 'INVALID';
+                return pb.findings(model, []);
+            })()""")
+            self.assertRegex(' '.join(said), sentence)
 
     def points_environment(self, name):
         return json.loads((self.pages[name].parent / 'results.jsonl').read_text().splitlines()[0])['environment']

@@ -128,6 +128,13 @@ std::vector<std::string> find_warnings(const StudyPoints& points) {
             find_change(points, [](const record::PointTrace& trace) { return plan::halo_text(trace.point); }))
         warnings.push_back("halo: auto takes another way along the study (by ranks: " + *change +
                            "); give one of them for the same work on any ranks");
+    std::string invalid;
+    for (const auto& measured : points)
+        if (measured.summary->validity != Validity::valid)
+            add_item(invalid, std::to_string(measured.trace->point.num_ranks), ", ");
+    if (!invalid.empty())
+        warnings.push_back("a speed-up is as good as the points that it compares, and INVALID are those of ranks " +
+                           invalid);
     return warnings;
 }
 

@@ -7,6 +7,12 @@ pb.times = value =>
 pb.within = (low, high) =>
     pb.isNumber(low) && pb.isNumber(high) ? ` (95 %: ${pb.number(low)} to ${pb.number(high)})` : '';
 
+/// Names those of the points whose measurement is not valid.
+pb.invalidWords = (file, indices) => {
+  const invalid = file.pointsOf(indices).filter(point => pb.statusOf(point) === 'INVALID');
+  return invalid.length > 0 ? ` (INVALID: ${invalid.map(point => point.label).join(', ')})` : '';
+};
+
 /// Describes the fastest variant of each group of precisions, devices or engines against its base.
 pb.variantWords = model => model.files.flatMap(file => file.summary.variants.flatMap(group => {
   const best = group.points.find(variant => variant.point === group.fastest);
@@ -14,7 +20,7 @@ pb.variantWords = model => model.files.flatMap(file => file.summary.variants.fla
       `; pixels differ from fp32 by at most ${pb.number(best.max_difference, 2)} of full scale` :
       '';
   return [`${pb.ofFile(file, group.label)}: ${best.variant} runs ${pb.times(best.speedup)} ${group.base.variant}${
-      pb.within(best.speedup_low, best.speedup_high)}${loss}.`];
+      pb.within(best.speedup_low, best.speedup_high)}${loss}${pb.invalidWords(file, [group.base.point, best.point])}.`];
 }));
 
 /// Names the recommended point of each group; then says why some groups have none.

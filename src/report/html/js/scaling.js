@@ -137,12 +137,13 @@ pb.scalingTable = ({points}) => {
 };
 
 /// Makes one sentence for each study over ranks, on its largest number of ranks.
-pb.scalingWords = model => pb.scalingsOf(model).map(({name, points}) => {
+pb.scalingWords = model => pb.scalingsOf(model).map(({file, name, points}) => {
   const base = points[0], most = points.at(-1);
   const work =
       pb.isNumber(most.of_bound) ? `, ${pb.number(100 * most.of_bound)} % of what the split of the windows allows` : '';
   return `${name}: ${pb.count(most.num_ranks, 'rank')} do ${pb.number(most.speedup)} times the work of ${
-      base.num_ranks} in the same time${pb.within(most.speedup_low, most.speedup_high)}${work}.`;
+      base.num_ranks} in the same time${pb.within(most.speedup_low, most.speedup_high)}${work}${
+      pb.invalidWords(file, [base.point, most.point])}.`;
 });
 
 pb.section({
