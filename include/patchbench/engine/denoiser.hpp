@@ -20,7 +20,8 @@
 
 namespace pb::engine {
 
-/// For engines that run in a process of their own.
+/// For engines that run in a process of their own. It is killed when the thread that made the denoiser ends
+/// (PR_SET_PDEATHSIG in prctl(2)): make it in a thread that lives as long.
 struct WorkerOptions {
     std::string file;                 ///< engine python: the adapter
     std::string options;              ///< for the adapter: NAME or NAME=VALUE, joined by commas
