@@ -157,13 +157,20 @@ void settle_all(const std::vector<config::PointSettings*>& points, const FactsBy
 
 LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     check_format(file);
-    if (const auto known = engine::known_network(file))
-        return {.known = known, .origin = "weights of " + std::string(name_of(*known))};
+    const auto known = engine::known_network(file);
+    const auto weights = [&] {
+        return LookedAt{.known = known, .origin = fmt::format("weights of {}", name_of(*known))};
+    };
+    if (known && network_format(file) != NetworkFormat::onnx) return weights();
     if (is_code(file) && !look.trusts_model)
         throw UsageError(file.string() + ": is code, which would run as you: add --trust-model where you trust it");
     const auto card = look.reads_card ? read_card(file) : std::nullopt;
     engine::LayersInFile layers = engine::layers_in(file);
-    if (layers.card) return look_at_layers(file, *layers.card, card);
+    if (layers.card) {
+        LookedAt looked = look_at_layers(file, *layers.card, card);
+        return known && looked.card.range == 1 ? weights() : looked;
+    }
+    if (known) return weights();
     const auto sole = engine::sole_engine_of(file);
     LookedAt looked =
         card ? *card : try_network(file, trial_options(file, look.engine, sole, layers.obstacle), look.cache);

@@ -25,6 +25,11 @@ constexpr double kEpsOfAuthors = 1e-4;   // KAIR's, and that of the authors' tra
 constexpr const char* kNamesNote =
     "read as a DnCNN, which names do not say: ReLU between the convolutions, whose output is taken from the input";
 
+/// KAIR's IRCNN has the names and shapes of a DnCNN of this depth.
+constexpr int64_t kDepthOfIrcnn = 7;
+constexpr const char* kIrcnnNote =
+    "read as a DnCNN; KAIR's IRCNN has the same names and shapes but dilated convolutions, and would be computed wrong";
+
 /// Convolution `i` of `depth`, as a checkpoint names it.
 using FilterOf = std::function<Filter(int64_t i, int64_t depth)>;
 
@@ -81,10 +86,16 @@ struct Sequence {
     std::vector<Filter> filters;
 
     [[nodiscard]] bool has_norm() const { return !filters[1].norm.empty(); }
-    /// The authors' training code, with another eps than PyTorch's.
-    [[nodiscard]] bool is_of_authors() const {
-        return prefix == "dncnn." && has_norm() && filters.front().has_bias && !filters[1].has_bias &&
-               !filters.back().has_bias;
+    /// Whether its name in its module is `name`, wherever that module lies.
+    [[nodiscard]] bool is_called(std::string_view name) const {
+        return ("." + prefix).ends_with(fmt::format(".{}.", name));
+    }
+    /// KAIR and the authors' training code take another eps than PyTorch.
+    [[nodiscard]] double eps() const {
+        const bool head = filters.front().has_bias, inner = filters[1].has_bias, tail = filters.back().has_bias;
+        const bool is_kair = is_called("model") && head && inner && tail;
+        const bool is_of_authors = is_called("dncnn") && head && !inner && !tail;
+        return is_kair || is_of_authors ? kEpsOfAuthors : kEps;
     }
 };
 
@@ -129,8 +140,9 @@ KeyLayout layout_of(const Sequence& sequence, DncnnShape shape, const Checkpoint
     shape.depth = std::ssize(sequence.filters);
     shape.width = tensors.channels_made(sequence.filters.front().weights, shape.width);
     shape.residual = DncnnResidual::subtract;
-    const double eps = sequence.is_of_authors() ? kEpsOfAuthors : kEps;
-    std::string note = kNamesNote;
+    const double eps = sequence.eps();
+    const bool may_be_ircnn = sequence.is_called("model") && !sequence.has_norm() && shape.depth == kDepthOfIrcnn;
+    std::string note = may_be_ircnn ? kIrcnnNote : kNamesNote;
     if (sequence.has_norm()) note += "; " + eps_note(eps);
     const auto filter_of = [&](int64_t i, int64_t) { return sequence.filters[static_cast<size_t>(i)]; };
     return {"dncnn (Sequential)", shape, chain(shape, filter_of), eps, note};
@@ -144,11 +156,6 @@ struct Naming {
     const char* prefix;
     int64_t per_layer, before;
 };
-
-/// KAIR's IRCNN has the names and shapes of a DnCNN of this depth.
-constexpr int64_t kDepthOfIrcnn = 7;
-constexpr const char* kIrcnnNote =
-    "read as a DnCNN; KAIR's IRCNN has the same names and shapes but dilated convolutions, and would be computed wrong";
 
 const Naming kNamings[] = {
     {"deepinv", deepinv_filter, DncnnResidual::add, "conv_list.", 1, 2},

@@ -1,7 +1,10 @@
 """Networks that the user brings (tests/support/make_networks.py) as ONNX, TorchScript, packages of AOTInductor and
 Python: their cards are found, tiles equal the whole image or are refused, and files that are no such networks get one
 sentence. Needs the engines pytorch, which makes the files, and onnxruntime."""
+import array
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -538,6 +541,32 @@ class CustomNetworkTest(program.ProgramTest):
         program.run('run', study, '--out', self.folder / 'out', code=0)
         point, = program.points(self.folder / 'out')
         self.assertEqual((point['point']['network'], point['point']['engine']), ('dncnn', 'torch'))
+
+    def test_a_known_network_for_samples_to_255_is_no_short_way(self):
+        """Whether a card says so or a few windows show it: as weights of the network it would be told samples of 0 to 1."""
+        content = (program.REPOSITORY / 'models' / 'dncnn_color_sigma0.1.safetensors').read_bytes()
+        length = int.from_bytes(content[:8], 'little')
+        header, values = content[:8 + length], bytearray(content[8 + length:])
+        for name, tensor in json.loads(content[8:8 + length]).items():
+            if name.endswith('.bias'):
+                begin, end = tensor['data_offsets']
+                floats = array.array('f', bytes(values[begin:end]))
+                values[begin:end] = array.array('f', [255 * value for value in floats]).tobytes()
+        weights, model = self.folder / 'to255.safetensors', self.folder / 'to255.onnx'
+        weights.write_bytes(header + values)
+        for source, card, found in ((weights, '', 'its range was found by trying'), ('default', 'range: 255\n', 'its range is that of the card'),
+                                    (weights, 'range: 1\n', '')):
+            program.run('networks', '--export', model, '--network', 'dncnn', '--weights', source, code=0)
+            beside = self.write('to255.onnx.card.yaml', card) if card else None
+            said = program.run('networks', model, code=0).stdout
+            self.assertIn(found if found else 'weights of dncnn', said)
+            self.assertEqual(bool(re.search(r'range +255', said)), bool(found), said)
+            if source == weights and not beside:
+                image = self.write('in.png', program.png(48, 40))
+                line = program.run('denoise', image, self.folder / 'out.png', '--network', model, '--add-noise', '0.1', code=0).stdout
+                self.assertIn(', to255, ', line)
+                before, after = map(float, re.search(r'PSNR ([0-9.]+) -> ([0-9.]+) dB', line).groups())
+                self.assertGreater(after, before + 1)
 
     def engines_of_another_version(self):
         """A folder of engines that says that ONNX Runtime was updated."""

@@ -954,6 +954,17 @@ TEST_F(Onnx, RefusesNetworksThatAreNoneOfThese) {
                 AllOf(HasSubstr("network.onnx"), HasSubstr("without convolutions")));
 }
 
+/// safetensors, whose header begins at that byte, are told by their length.
+TEST_F(Onnx, MayHaveABraceForItsNinthByte) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 20}, 2);
+    ModelProto model = exported(weights);
+    model.clear_producer_name();
+    NodeProto& first = *model.mutable_graph()->mutable_node(0);
+    while (first.ByteSizeLong() < '{') first.mutable_name()->push_back('x');
+    ASSERT_EQ(model.SerializeAsString()[8], '{');
+    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), sha256_of_values(weights));
+}
+
 TEST_F(Onnx, RefusesDamagedFiles) {
     save_onnx(make_seeded_weights(kSmallDncnn, 1), file());
     std::stringstream whole;

@@ -308,6 +308,9 @@ TEST(Recognise, KnowsDncnnsThatAreWrittenAsOneSequential) {
                                            {"dncnn.", true, false, true, true},
                                            {"body.layers.", true, true, true, true},
                                            {"dncnn.", true, false, false, true, 1e-4},
+                                           {"netG.dncnn.", true, false, false, true, 1e-4},
+                                           {"state.netG.model.", true, true, true, true, 1e-4},
+                                           {"netG.supermodel.", true, true, true, true},
                                            {"dncnn.", true, true, true, false},
                                            {"", true, true, true, false},
                                            {"net.", false, false, false, false}}) {
@@ -321,6 +324,14 @@ TEST(Recognise, KnowsDncnnsThatAreWrittenAsOneSequential) {
         EXPECT_EQ(read.convolutions.at("in_conv").bias.empty(), !layout.first_bias);
         if (layout.norm)
             expect_folded(read, raw, tensors, numbered(layout.prefix, 6), "conv_list.1", layout.inner_bias, layout.eps);
+    }
+}
+
+TEST(Recognise, NotesThatADnCNNMayBeKairsIrcnnWhereverItLies) {
+    for (const char* prefix : {"model.", "netG.model.", "body."}) {
+        const Weights raw = make_seeded_weights(network::DncnnShape{.channels = 1, .depth = 7}, 4);
+        const Weights read = recognise_weights(sequential(raw, {prefix, true, true, true, false}), "test");
+        EXPECT_EQ(read.guess.find("IRCNN") != std::string::npos, prefix != std::string("body.")) << read.guess;
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -278,7 +279,10 @@ class GraphReader {
 bool is_onnx(Bytes file) {
     constexpr auto kVersionField = std::byte{0x08};  // field 1, type integer
     constexpr auto kMostVersions = std::byte{0x20};
-    return file.size() > 2 && file[0] == kVersionField && file[1] > std::byte{0} && file[1] < kMostVersions;
+    constexpr size_t kLengthBytes = 8;  // of safetensors, which may begin alike: the upper ones are 0
+    const auto begin = file.first(std::min(file.size(), kLengthBytes));
+    return begin.size() > 3 && begin[0] == kVersionField && begin[1] > std::byte{0} && begin[1] < kMostVersions &&
+           std::ranges::any_of(begin.subspan(3), [](std::byte each) { return each != std::byte{0}; });
 }
 
 OnnxNetwork read_onnx(Bytes file, const std::string& name) {

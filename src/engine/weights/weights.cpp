@@ -22,7 +22,7 @@ void add_digest(std::string& lines, const std::string& key, const std::vector<fl
 Weights recognise_file(const std::filesystem::path& file, network::NetworkKind expected = {}) {
     const std::vector<std::byte> bytes = read_file(file);
     const std::string name = file.string();
-    if (is_onnx(bytes) && !is_safetensors(bytes)) {
+    if (is_onnx(bytes)) {
         const OnnxNetwork network = read_onnx(bytes, name);
         Weights weights = recognise_network(network, name, expected);
         take_training_noise(network.metadata, weights);
