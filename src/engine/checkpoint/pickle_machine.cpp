@@ -205,6 +205,7 @@ constexpr Opcode kOpcodes[] = {
     {'G', [](M& m) { m.push(m.take_double()); }},              // BINFLOAT
     {'X', [](M& m) { m.push(m.take_text<uint32_t>()); }},      // BINUNICODE
     {'U', [](M& m) { m.push(m.take_text<uint8_t>()); }},       // SHORT_BINSTRING, of Python 2
+    {'T', [](M& m) { m.push(m.take_text<uint32_t>()); }},      // BINSTRING, of Python 2
     {'(', [](M& m) { m.mark(); }},                             // MARK
     {')', [](M& m) { m.make_short_tuple(0); }},                // EMPTY_TUPLE
     {0x85, [](M& m) { m.make_short_tuple(1); }},               // TUPLE1

@@ -40,14 +40,28 @@ std::optional<PickleValue> rebuild_tensor(const std::vector<PickleValue>& argume
     return TensorRef{heap.tensors.size() - 1};
 }
 
-std::optional<PickleValue> make_dict(PickleHeap& heap) {
-    heap.dicts.emplace_back();
+/// An OrderedDict is called without arguments, or by Python 2 with a list of lists of a key and its value. The list is
+/// used up: a hostile file could make any number of dicts of it.
+std::optional<PickleValue> make_ordered_dict(const std::vector<PickleValue>& arguments, PickleHeap& heap) {
+    const auto* list = arguments.size() == 1 ? std::get_if<ListRef>(&arguments[0]) : nullptr;
+    if (list == nullptr && !arguments.empty()) return std::nullopt;
+    std::vector<PickleValue> pairs;
+    if (list != nullptr) pairs.swap(heap.lists[list->index]);
+    std::vector<std::pair<PickleValue, PickleValue>> items;
+    for (const PickleValue& each : pairs) {
+        const auto* pair = std::get_if<ListRef>(&each);
+        if (pair == nullptr || heap.lists[pair->index].size() != 2) return std::nullopt;
+        items.emplace_back(heap.lists[pair->index][0], heap.lists[pair->index][1]);
+    }
+    heap.dicts.push_back(std::move(items));
     return DictRef{heap.dicts.size() - 1};
 }
 
 /// Classes of what training scripts and Lightning save beside the weights, as `module.name`. Nothing of them is made.
 bool is_setting(std::string_view module, std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kSettings{{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kSettings{{
+        {"__builtin__", "bytearray"},
+        {"__builtin__", "complex"},
         {"__builtin__", "dict"},  // what a defaultdict makes
         {"__builtin__", "int"},
         {"__builtin__", "list"},
@@ -63,6 +77,12 @@ bool is_setting(std::string_view module, std::string_view name) {
         {"numpy.core.multiarray", "scalar"},
         {"numpy._core.multiarray", "scalar"},
         {"_codecs", "encode"},  // the bytes of a NumPy number
+        {"torch", "Size"},
+        {"torch", "bfloat16"},  // these are not called
+        {"torch", "device"},
+        {"torch", "float16"},
+        {"torch", "float32"},
+        {"torch", "float64"},
         {"pytorch_lightning.utilities.parsing", "AttributeDict"},
         {"lightning.fabric.utilities.data", "AttributeDict"},
         {"lightning_fabric.utilities.data", "AttributeDict"},
@@ -89,7 +109,7 @@ std::optional<PickleValue> find_global(std::string_view module, std::string_view
 std::optional<PickleValue> call_global(Callable callable, const std::vector<PickleValue>& arguments, PickleHeap& heap) {
     const size_t count = arguments.size();
     switch (callable) {
-        case Callable::ordered_dict: return count == 0 ? make_dict(heap) : std::nullopt;
+        case Callable::ordered_dict: return make_ordered_dict(arguments, heap);
         case Callable::counter:  // in the state of the scheduler MultiStepLR, made from a dict
             if (count != 1 || !std::holds_alternative<DictRef>(arguments[0])) return std::nullopt;
             return arguments[0];
