@@ -526,6 +526,12 @@ TEST_F(WeightsFile, SaysItsDigestAndTheSigmaItWasTrainedFor) {
                 HasSubstr("sigma_train"));
     save({{"sigma_train", "0.1"}, {"sigma", "0.10"}});
     EXPECT_EQ(load_weights(file_, network::kind_of<network::DncnnShape>()).trained_sigma, 0.1);
+    for (const char* other : {"25", "0-50", "[0, 0.2]", "a word"}) {
+        save({{"sigma", other}});
+        EXPECT_FALSE(load_weights(file_, network::kind_of<network::DncnnShape>()).trained_sigma.has_value()) << other;
+        save({{"sigma_train", "0.1"}, {"sigma", other}});
+        EXPECT_EQ(load_weights(file_, network::kind_of<network::DncnnShape>()).trained_sigma, 0.1) << other;
+    }
     save({{"sigma_train", "0.1"}, {"sigma", "0.2"}});
     EXPECT_THAT(usage_error([&] { (void)load_weights(file_, network::kind_of<network::DncnnShape>()); }),
                 HasSubstr("two noise levels"));

@@ -18,27 +18,26 @@ namespace {
 constexpr const char *kLevel = "sigma_train", *kRange = "sigma_range";
 constexpr std::string_view kTo = " to ";
 
-double parse_trained_sigma(const std::string& text, const std::string& where) {
+std::optional<double> noise_level(const std::string& text) {
     double sigma = 0;
-    if (!read_number(text, sigma) || !(sigma >= network::kSmallestSigma && sigma <= 1))
-        throw UsageError(where + ": " + shown(text) +
-                         " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
-    return sigma;
+    const bool is_level = read_number(text, sigma) && sigma >= network::kSmallestSigma && sigma <= 1;
+    return is_level ? std::optional(sigma) : std::nullopt;
 }
 
+/// The level of `sigma_train`, which is ours, or `sigma`, which other programs use for other things, too.
 std::optional<double> trained_sigma(const Metadata& metadata, const std::string& source) {
-    std::optional<double> known;
-    for (const char* word : {kLevel, "sigma"}) {
-        const auto found = metadata.find(word);
-        if (found == metadata.end()) continue;
-        const double sigma = parse_trained_sigma(found->second, source + ", metadata " + shown(word));
-        if (known && *known != sigma)
-            throw UsageError(source +
-                             ", metadata 'sigma_train' and 'sigma': they say two noise levels; leave the wrong "
-                             "one out");
-        known = sigma;
-    }
-    return known;
+    const auto ours = metadata.find(kLevel), other = metadata.find("sigma");
+    const auto others_level = other == metadata.end() ? std::nullopt : noise_level(other->second);
+    if (ours == metadata.end()) return others_level;
+    const auto level = noise_level(ours->second);
+    if (!level)
+        throw UsageError(
+            fmt::format("{}, metadata '{}': {} is no noise level in [0,1] units (25 of 255 grey levels are 0.098)",
+                        source, kLevel, shown(ours->second)));
+    if (others_level && *others_level != *level)
+        throw UsageError(source +
+                         ", metadata 'sigma_train' and 'sigma': they say two noise levels; leave the wrong one out");
+    return level;
 }
 
 std::optional<double> most_sigma(const Metadata& metadata) {
