@@ -71,6 +71,10 @@ void print_card(const ExportArguments& arguments) {
     if (looked.known) {
         print_text(stdout, "{}: {}: --network {} --weights {} runs it in every engine\n", file, looked.origin,
                    name_of(*looked.known), file);
+        config::PointSettings settings{.network = *looked.known, .weights = file};
+        const engine::Weights weights = run::find_weights(settings, std::nullopt);
+        for (const std::string& note : {weights.note, weights.guess})
+            if (!note.empty()) print_text(stdout, "  {}\n", note);
         return;
     }
     print_text(stdout, "{}: {}\n", file, looked.origin);

@@ -607,6 +607,10 @@ class CustomNetworkTest(program.ProgramTest):
         for option in ('--network', '--weights'):
             program.run('denoise', image, self.folder / f'out{option}.png', option, weights, code=0)
         self.assertEqual(*((self.folder / f'out{option}.png').read_bytes() for option in ('--network', '--weights')))
+        layers = {f'net.{i}.weight': ((3, 3, 3, 3), [0.0] * 81) for i in (0, 2, 4)}
+        said = program.run('networks', self.write('part.safetensors', program.safetensors({**layers, 'loss.w': ((1,), [0.0])})), code=0).stdout
+        for note in ("not read beside the network: 'loss.w'", 'read as a DnCNN, which names do not say'):
+            self.assertIn(note, said)
         odd = self.write('odd.safetensors', program.safetensors({'odd.weight': ((1,), [0.0])}))
         self.assert_refused(program.run('networks', odd), 2, 'odd.safetensors', 'odd.weight')
 
