@@ -139,8 +139,8 @@ inline constexpr int64_t kMinRepetitionsForInterval = 6;
 /// What speaks against the clean image that the user gave for a point; empty where nothing does.
 [[nodiscard]] std::string clean_image_note(const record::PointTrace& trace);
 
-/// Says that the output of a trained network is far brighter or darker than its input, which denoising does not do;
-/// otherwise empty.
-[[nodiscard]] std::string brightness_note(const record::PointTrace& trace);
+/// Says that the output of a trained network is far brighter or darker than its input, or differs from it by more than
+/// noise does, which denoising does not do; otherwise empty.
+[[nodiscard]] std::string change_note(const record::PointTrace& trace);
 
 }  // namespace pb::measure

@@ -206,7 +206,7 @@ void take_notes(const record::PointTrace& trace, Summary& summary) {
     note_imbalance(trace, summary);
     note_exchange(trace, summary);
     if (std::string note = clean_image_note(trace); !note.empty()) summary.notes.push_back(std::move(note));
-    if (std::string note = brightness_note(trace); !note.empty()) summary.notes.push_back(std::move(note));
+    if (std::string note = change_note(trace); !note.empty()) summary.notes.push_back(std::move(note));
     int64_t allocations = 0;
     for (const auto& rank : trace.ranks) allocations += rank.allocations;
     if (allocations > 0)
@@ -228,17 +228,25 @@ std::string clean_image_note(const record::PointTrace& trace) {
            "have other units (image.range)";
 }
 
-std::string brightness_note(const record::PointTrace& trace) {
+std::string change_note(const record::PointTrace& trace) {
     constexpr double kFar = 0.1;
+    constexpr double kMostOfNoise = 0.25;  // noise of sigma 0.25, or 0.35 in samples that are clipped to [0,1]
     const config::PointSettings& settings = trace.point.settings;
     const bool is_untrained = !settings.network.is_custom() && config::is_seed(settings.weights);
-    const auto shift = trace.verification.mean_shift;
-    if (is_untrained || plan::is_simulated(trace.point) || !shift || std::abs(*shift) <= kFar + trace.point.sigma / 2)
-        return "";
+    const double shift = trace.verification.mean_shift.value_or(0), change = trace.verification.rms_change.value_or(0);
+    const double of_noise = trace.point.sigma / 2;
+    const bool is_shifted = std::abs(shift) > kFar + of_noise;
+    if (is_untrained || plan::is_simulated(trace.point) || !(is_shifted || change > kMostOfNoise + of_noise)) return "";
+    const std::string what =
+        is_shifted
+            ? fmt::format("is {:.2g} of the range {} than the input", std::abs(shift),
+                          shift < 0 ? "darker" : "brighter")
+            : fmt::format("differs from the input by {:.2g} of the range (root mean square), more than noise does",
+                          change);
     return fmt::format(
-        "the output is {:.2g} of the range {} than the input: the weights may be of another network than the one they "
-        "were read as (models/README.md), or the samples have another range",
-        std::abs(*shift), *shift < 0 ? "darker" : "brighter");
+        "the output {}: the weights may be of another network than the one they were read as (models/README.md), or "
+        "the samples have another range",
+        what);
 }
 
 void rate_validity(const record::PointTrace& trace, Summary& summary) {

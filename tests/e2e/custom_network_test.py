@@ -567,6 +567,8 @@ class CustomNetworkTest(program.ProgramTest):
                 self.assertIn(', to255, ', line)
                 before, after = map(float, re.search(r'PSNR ([0-9.]+) -> ([0-9.]+) dB', line).groups())
                 self.assertGreater(after, before + 1)
+                said = program.run('denoise', image, self.folder / 'out.png', '--weights', weights, '--add-noise', '0.1', code=0).stdout
+                self.assertIn('more than noise does: the weights may be of another network', said)
 
     def engines_of_another_version(self):
         """A folder of engines that says that ONNX Runtime was updated."""

@@ -24,7 +24,7 @@ PROGRAM, *MPIRUN = [word for word in sys.argv[1:] if word != '--update']
 # Keys, at any depth, below which nothing is the same on every machine and at every moment.
 MEASURED = {
     'samples', 'memory', 'telemetry', 'bounds', 'bottleneck', 'quality', 'notes', 'outlier_reps', 'slowest_rank', 'allocated_peak_rank',
-    'window_error', 'seam_error', 'mean_shift', 'errors', 'why', 'git_sha', 'git_dirty', 'started_at', 'command_line', 'compiler', 'build_type',
+    'window_error', 'seam_error', 'mean_shift', 'rms_change', 'errors', 'why', 'git_sha', 'git_dirty', 'started_at', 'command_line', 'compiler', 'build_type',
     'libraries', 'variables', 'host_processor', 'host', 'binding', 'device_name', 'affinity', 'num_cores', 'processor_limit', 'threads', 'memory_mib',
     'sha256', 'weights_sha256', 'version', 'wall_s', 'copy_gb_per_s', 'ridge_flop_per_byte', 'stage_shares', 'jumps',
     'fastest',

@@ -217,7 +217,7 @@ TEST(Summary, AWrongRunHasNoSpeed) {
     EXPECT_EQ(summary.fp64_error, 7.5e-7);
 }
 
-TEST(Summary, AnOutputFarFromItsInputInBrightnessIsNoted) {
+TEST(Summary, AnOutputFarFromItsInputIsNoted) {
     record::PointTrace trace = three_rank_trace();  // of a level of 0.1, of which half adds to what is allowed
     const auto is_noted = [&](double shift, const std::string& words) {
         trace.verification.mean_shift = shift;
@@ -226,6 +226,11 @@ TEST(Summary, AnOutputFarFromItsInputInBrightnessIsNoted) {
     EXPECT_FALSE(is_noted(0.14, "of the range"));
     EXPECT_TRUE(is_noted(0.3, "is 0.3 of the range brighter"));
     EXPECT_TRUE(is_noted(-0.3, "is 0.3 of the range darker"));
+    for (const auto& [change, is_too_much] : {std::pair(0.29, false), {0.31, true}}) {
+        trace.verification.rms_change = change;
+        EXPECT_EQ(is_noted(0.05, "differs from the input by 0.31 of the range"), is_too_much) << change;
+        EXPECT_TRUE(is_noted(0.3, "is 0.3 of the range brighter")) << "one of them is enough";
+    }
     trace.point.settings.weights = "seed:3";
     EXPECT_FALSE(is_noted(0.3, "of the range")) << "untrained";
 }

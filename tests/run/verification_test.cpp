@@ -280,15 +280,25 @@ TEST_F(VerificationTest, AnInputIsConstantWhereAllRanksReadOneValue) {
     EXPECT_EQ(found.is_constant(), world_.size() > 1);
 }
 
-TEST_F(VerificationTest, TheMeanShiftIsThatOfSamplesThatAreFiniteInBoth) {
+TEST_F(VerificationTest, TheChangeIsThatOfSamplesThatAreFiniteInBoth) {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-    image::Image in({1, 3}, 1, DType::f32), out(in.extent(), 1, DType::f32);
-    std::ranges::copy(std::array{0.25F, kNan, 0.25F}, in.as<float>());
-    std::ranges::copy(std::array{0.5F, 0.5F, kNan}, out.as<float>());
+    image::Image in({1, 4}, 1, DType::f32), out(in.extent(), 1, DType::f32);
+    std::ranges::copy(std::array{0.25F, kNan, 0.25F, 0.75F}, in.as<float>());
+    std::ranges::copy(std::array{0.5F, 0.5F, kNan, 7.0F}, out.as<float>());
     TrivialOutput found;
+    EXPECT_FALSE(found.mean_shift() || found.rms_change());
     found.add(in, out);
     found.agree(world_);
     EXPECT_EQ(found.mean_shift(), 0.25);
+    EXPECT_EQ(found.rms_change(), 0.25);
+    if (world_.is_root()) std::ranges::copy(std::array{0.0F, 0.0F, 0.0F, 0.0F}, in.as<float>());
+    if (world_.is_root()) std::ranges::copy(std::array{0.75F, 0.0F, 0.0F, 0.0F}, out.as<float>());
+    TrivialOutput of_both;
+    of_both.add(in, out);
+    of_both.agree(world_);
+    if (world_.size() == 2) {
+        EXPECT_DOUBLE_EQ(of_both.rms_change().value(), std::sqrt((0.5625 + 2 * 0.0625) / 6));
+    }
 }
 
 TEST_F(VerificationTest, AConstantImageMayStayConstant) {

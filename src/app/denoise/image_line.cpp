@@ -186,7 +186,7 @@ ImageLine denoise_line(const DenoiseJob& job, const record::PointTrace& trace, c
     line.notes = notes_of(point, notes,
                           {{seam_note(trace)},
                            {quality_note(trace, notes.is_beyond)},
-                           {notes.is_beyond ? "" : measure::brightness_note(trace)}});
+                           {notes.is_beyond ? "" : measure::change_note(trace)}});
     line.not_kept = trace.lost_metadata;
     return line;
 }

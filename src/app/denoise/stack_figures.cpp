@@ -65,8 +65,9 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
     trace.point.settings.image.bands.clear();
     trace.quality = quality();
     trace.lost_metadata = fmt::format("{}", fmt::join(lost_, ", "));
-    trace.verification.seam_error.reset();  // the worst of all pages has its note, as has brightness
+    trace.verification.seam_error.reset();  // the worst of all pages has its note, as has the change
     trace.verification.mean_shift.reset();
+    trace.verification.rms_change.reset();
     measure::Summary summary;
     summary.pipeline_s = seconds_;
     if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
@@ -79,7 +80,7 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
                                     {levels_note()},
                                     halo_note(trace.point),
                                     {seams_.line()},
-                                    {brightness_.line()}},
+                                    {change_.line()}},
                                    !beyond_.pages.empty()});
     line.pages = num_pages;
     if (num_bands_ > 0) line.channels = num_bands_;
@@ -87,8 +88,8 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
     return line;
 }
 
-/// Keeps the first page outside [0, 1] and the first one with a note on its noise, the largest seams and change of
-/// brightness, and whether all pages are low.
+/// Keeps the first page outside [0, 1] and the first one with a note on its noise, the largest seams and change, and
+/// whether all pages are low.
 void StackFigures::add_notes(const StackPass& pass, int64_t page) {
     if (pass.range.is_beyond()) beyond_.add(page, pass.range.note(), 0);
     if (pass.range.kind == RangeFit::Kind::tiny) tiny_.add(page, pass.range.note(), 0);
@@ -98,9 +99,8 @@ void StackFigures::add_notes(const StackPass& pass, int64_t page) {
     if (pass.range.kind != RangeFit::Kind::low) low_.kind = RangeFit::Kind::good;
     low_.samples.high = std::max(low_.samples.high, pass.range.samples.high);
     if (const auto seams = measure::visible_seams(pass.trace)) seams_.add(page, seam_note(pass.trace), *seams);
-    const std::string brightness = pass.range.is_beyond() ? "" : measure::brightness_note(pass.trace);
-    if (!brightness.empty())
-        brightness_.add(page, brightness, std::abs(pass.trace.verification.mean_shift.value_or(0)));
+    const std::string change = pass.range.is_beyond() ? "" : measure::change_note(pass.trace);
+    if (!change.empty()) change_.add(page, change, pass.trace.verification.rms_change.value_or(0));
 }
 
 /// Adds names that are separated as in record::PointTrace, each once. No name that differs from page to page has the

@@ -54,7 +54,7 @@ class StackFigures {
     };
 
     std::optional<StackPass> first_;
-    PageNote beyond_, tiny_, noise_, seams_, brightness_;
+    PageNote beyond_, tiny_, noise_, seams_, change_;
     bool is_noise_alike_ = true;                 // all pages have the same note on it, or none
     RangeFit low_{RangeFit::Kind::low, {0, 0}};  // of all pages; good, when one of them is not low
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page

@@ -223,7 +223,9 @@ void TrivialOutput::add(const image::Image& in, const image::Image& out) {
         output_constant_ = output_constant_ && written[i] == *first_out_;
         input_constant_ = input_constant_ && read[i] == *first_in_;
         if (!std::isfinite(written[i]) || !std::isfinite(read[i])) continue;
-        sum_of_differences_ += double{std::clamp(written[i], 0.0F, 1.0F)} - std::clamp(read[i], 0.0F, 1.0F);
+        const double change = double{std::clamp(written[i], 0.0F, 1.0F)} - std::clamp(read[i], 0.0F, 1.0F);
+        sum_of_differences_ += change;
+        sum_of_squares_ += change * change;
         num_samples_ += 1;
     }
 }
@@ -239,11 +241,13 @@ void TrivialOutput::agree(const comm::Communicator& ranks) {
     input_constant_ = input_constant_ && is_one_input;
     output_constant_ = output_constant_ && is_one_output;
     sum_of_differences_ = ranks.sum(sum_of_differences_);
+    sum_of_squares_ = ranks.sum(sum_of_squares_);
     num_samples_ = ranks.sum(num_samples_);
 }
 
 void judge_trivial_output(const Subject& subject, const TrivialOutput& found, record::Verification& result) {
     result.mean_shift = found.mean_shift();
+    result.rms_change = found.rms_change();
     if (!found.equals_input() && !found.is_constant()) return;
     if (reference_confirms(subject)) return;
     if (found.equals_input()) result.reasons.emplace_back("the output equals the input");

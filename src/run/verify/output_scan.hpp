@@ -3,6 +3,7 @@
 
 #include "run/verify/verification.hpp"
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -29,13 +30,18 @@ class TrivialOutput {
         return num_samples_ > 0 ? std::optional(sum_of_differences_ / num_samples_) : std::nullopt;
     }
 
+    /// Root mean square of the same differences.
+    [[nodiscard]] std::optional<double> rms_change() const {
+        return num_samples_ > 0 ? std::optional(std::sqrt(sum_of_squares_ / num_samples_)) : std::nullopt;
+    }
+
   private:
     bool equal_ = true, output_constant_ = true, input_constant_ = true;
     std::optional<float> first_in_, first_out_;
-    double sum_of_differences_ = 0, num_samples_ = 0;
+    double sum_of_differences_ = 0, sum_of_squares_ = 0, num_samples_ = 0;
 };
 
-/// Keeps the mean shift, and adds a reason for each way in which `found` is trivial, unless the reference of the
+/// Keeps mean shift and change, and adds a reason for each way in which `found` is trivial, unless the reference of the
 /// windows that would tell is, in stored samples, the output itself. Collective: `found` agrees on all ranks. The
 /// reasons are the same on all ranks.
 void judge_trivial_output(const Subject& subject, const TrivialOutput& found, record::Verification& result);
