@@ -41,6 +41,7 @@ CERTAIN = {
     'ssim_denoised',
 }
 METRICS = set()  # all figures of a point: `patchbench run --explain`
+BUSY = re.compile('a rank had a core for less than|other processes had more than|slower or faster with time|interval is more than')
 NUMBER = re.compile(r'[\[(]?[+-]?\d+(\.\d+)?(e[+-]?\d+)?[\])%,;]*')
 
 
@@ -87,12 +88,15 @@ class GoldenStudyTest(unittest.TestCase):
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory(prefix='patchbench-golden-')
         cls.addClassCleanup(cls.temporary.cleanup)
-        cls.folder = Path(cls.temporary.name)
-        environment = {**os.environ, 'OMP_NUM_THREADS': '1', 'OMP_WAIT_POLICY': 'passive'}
-        cls.result = subprocess.run(
-            [*MPIRUN, '-n', '2', PROGRAM, 'run', HERE / 'study.yaml', '--out', cls.folder],
-            capture_output=True, text=True, env=environment, timeout=200)
-        assert cls.result.returncode == 5, cls.result.stderr + cls.result.stdout  # one point does not fit
+        for attempt in range(5):  # until other work on this machine leaves its points VALID
+            cls.folder = Path(cls.temporary.name) / f'attempt{attempt}'
+            environment = {**os.environ, 'OMP_NUM_THREADS': '1', 'OMP_WAIT_POLICY': 'passive'}
+            cls.result = subprocess.run(
+                [*MPIRUN, '-n', '2', PROGRAM, 'run', HERE / 'study.yaml', '--out', cls.folder],
+                capture_output=True, text=True, env=environment, timeout=200)
+            assert cls.result.returncode == 5, cls.result.stderr + cls.result.stdout  # one point does not fit
+            if not BUSY.search(cls.result.stdout):
+                break
         glossary = subprocess.run([PROGRAM, 'run', '--explain'], capture_output=True, text=True, check=True).stdout
         METRICS.update(re.findall(r'^\| `(\w+)`', glossary, re.MULTILINE))
         cls.lines = [json.loads(line) for line in (cls.folder / 'results.jsonl').read_text().splitlines()]
