@@ -258,6 +258,8 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     ASSERT_EQ(trace.ranks.size(), static_cast<size_t>(world_.size()));
     EXPECT_EQ(trace.wall_s.size(), 2U);
     EXPECT_EQ(trace.stop_reason, StopReason::max_time);
+    for (const double of_slowest : {trace.load_s, trace.prepare_s, trace.read_s, trace.noise_s})
+        EXPECT_EQ(world_.min(of_slowest), world_.max(of_slowest));
     int64_t patches = 0;
     for (const record::RankTrace& rank : trace.ranks) {
         patches += rank.num_patches;
