@@ -37,6 +37,7 @@ struct Result {
     double seconds = 0;
     double stage_share = 0, cpu_share = 0;  // of the wall time of the first rank
     std::vector<std::string> notes;
+    double repeated_s = 0;
 };
 
 void set_shares(const record::PointTrace& trace, Result& result) {
@@ -157,6 +158,7 @@ class ImageGroupTest : public test::OnRanks {
                                               outcome.trace.point.batch.value_or(0),
                                               outcome.trace.wall_s.empty() ? 0 : outcome.trace.wall_s.front()};
                                 set_shares(outcome.trace, results[i]);
+                                results[i].repeated_s = outcome.trace.repeated_s;
                                 results[i].notes = outcome.trace.point.notes;
                             }});
         }
@@ -271,6 +273,7 @@ TEST_F(ImageGroupTest, GivesEachImageTheTimeOfItsWindows) {
     EXPECT_EQ(results[1].images_in_pass, 2);
     if (!world_.is_root()) return;
     EXPECT_NEAR(results[0].seconds / results[1].seconds, 2.0 / 3, 1e-9);
+    EXPECT_NEAR(results[0].repeated_s / results[1].repeated_s, 2.0 / 3, 1e-9);
     EXPECT_NEAR(results[0].cpu_share / results[1].cpu_share, 1, 1e-9);
     EXPECT_NEAR(results[0].stage_share / results[1].stage_share, 1, 1e-9);
     EXPECT_LT(results[0].seconds + results[1].seconds, watch.seconds());
