@@ -86,6 +86,7 @@ class EnginePointsIn : public EnginePoints, public testing::WithParamInterface<E
         constexpr int64_t kPythonBytes = int64_t{20} << 20;  // with NumPy and a framework it holds more
         for (const record::RankTrace& rank : trace.ranks) {
             EXPECT_GT(rank.memory.allocated_peak, kPythonBytes);
+            EXPECT_GT(rank.memory.reserved_peak, kPythonBytes);
             ASSERT_EQ(rank.round_trip_s.size(), rank.forward_call_s.size());
             for (size_t i = 0; i < rank.round_trip_s.size(); ++i)
                 EXPECT_LT(rank.forward_call_s[i], rank.round_trip_s[i]) << "the hand-over takes time";
