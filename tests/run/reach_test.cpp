@@ -51,6 +51,10 @@ TEST(Reach, AGraphThatItsLayersContradictIsNamed) {
     longer.convolutions["conv_list.18"] = longer.convolutions["conv_list.17"];
     EXPECT_EQ(find_wrong_fact(longer),
               "dncnn: its graph says convolutions 20, its layers 21: a fault of patchbench, please report it");
+    engine::Weights told = engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);
+    told.convolutions.at(told.graph()[1].filter->weights).in_channels = 4;
+    EXPECT_EQ(find_wrong_fact(told),
+              "dncnn: its graph says sigma channels 0, its layers 1: a fault of patchbench, please report it");
 }
 
 /// Reaches beyond the line that the walk starts with.
@@ -74,6 +78,11 @@ TEST(Reach, AnExactHaloThatIsTooShortIsNamedWithTheWayOut) {
               "halo: exact is 20 px for dncnn, but the layers of these weights see 21 px: set halo: 21");
     EXPECT_EQ(find_short_halo(point_with(config::HaloSetting::Kind::pixels, 20), deeper), std::nullopt)
         << "what was asked for";
+    plan::Point carried = point_with(config::HaloSetting::Kind::automatic, 20);
+    EXPECT_EQ(find_short_halo(carried, deeper), std::nullopt) << "with seams";
+    carried.band_rows = 64;
+    EXPECT_EQ(find_short_halo(carried, deeper),
+              "halo: auto is 20 px for dncnn, but the layers of these weights see 21 px: set halo: 21");
     EXPECT_EQ(find_short_halo(point_with(config::HaloSetting::Kind::exact, 20),
                               engine::make_seeded_weights(network::DncnnShape{}, 1)),
               std::nullopt);

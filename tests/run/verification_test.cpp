@@ -163,6 +163,12 @@ TEST_F(VerificationTest, RightOutputsPass) {
     }
 }
 
+TEST_F(VerificationTest, TheNoiseIsThatOfTheImageWhateverTheNetworkIsTold) {
+    config::PointSettings settings = small_point();
+    settings.sigma = 2 * settings.image.noise_sigma;
+    expect_passed(run(settings));
+}
+
 TEST_F(VerificationTest, AWindowThatIsWrongByLittleFailsWithRankAndPlace) {
     for (const config::PointSettings& settings : every_output())
         for (const char* action : {"add", "shift", "channel"}) {
@@ -391,9 +397,13 @@ TEST_F(VerificationTest, TheShareOfTimeAddsWindowsToTheProbes) {
     const record::PointTrace few = run(settings);
     settings.protocol.verify_time_share = 100;
     const record::PointTrace all = run(settings);
+    settings.protocol.verify_time_share = 0;
+    settings.protocol.verify = config::VerifyMode::full;
+    const record::PointTrace full = run(settings);
     if (!world_.is_root()) return;
     EXPECT_EQ(few.verification.windows_checked, world_.size()) << "one of each rank";
     EXPECT_EQ(all.verification.windows_checked, 12);
+    EXPECT_EQ(full.verification.windows_checked, 12);
 }
 
 TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
