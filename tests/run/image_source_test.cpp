@@ -199,6 +199,16 @@ TEST_F(RawFile, GivesARangeFromItsFirstRowToItsLast) {
     EXPECT_EQ(source.map()->range(), (image::SampleRange{100, 199}));
 }
 
+TEST_F(RawFile, GivesARangeFromItsFirstColumnToItsLast) {
+    std::string row(600, static_cast<char>(100)), samples;
+    for (int column = 600; column < 1200; ++column) row += static_cast<char>(100 + column / 12);
+    for (int y = 0; y < 600; ++y) samples += row;
+    config::ImageSettings settings = write("600x1200x1:u8", samples);
+    settings.range = "auto";
+    const ImageSource source(settings);
+    EXPECT_EQ(source.map()->range(), (image::SampleRange{100, 199}));
+}
+
 TEST_F(RawFile, GivesAPartOfItsBandsWhateverItsHeight) {
     constexpr int64_t kHeight = 200, kWidth = 3;
     std::string samples;
