@@ -154,6 +154,10 @@ class Units(Samples):
         untrained = '--weights', 'seed:1', '--allow-untrained'  # for gray there are no others here
         self.denoise('in.tif', 'out.npy', '--sigma', '0.1', '--nodata', 'none', *untrained)
         self.write('slope.tif', tiff([place / EDGE ** 2 for place in range(EDGE * EDGE)], '', is_white_zero=True))
+        self.write('gray.npy', npy([0.25] * EDGE * EDGE, (EDGE, EDGE), '<f4'))
+        result = run('denoise', self.folder / 'gray.npy', self.folder / 'out.npy', *FAST, *untrained, '--sigma', '0.1',
+                     '--range', '0:2', '--clean', self.folder / 'slope.tif')
+        self.assert_refused(result, 2, 'slope.tif', 'white as zero', '--range auto')
         found = [self.denoise('slope.tif', f'{ranks}.npy', '--range', 'auto', *untrained, ranks=ranks)[0]
                  for ranks in (0, 2)]
         self.assertEqual(*found)
