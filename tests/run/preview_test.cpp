@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -88,6 +89,26 @@ TEST_F(Previews, HaveNoOriginalWhereNoneIsKnown) {
     EXPECT_EQ(trace.preview->clean_file, "");
     EXPECT_TRUE(fs::exists(folder_ / trace.preview->noisy_file));
     EXPECT_TRUE(of_other.preview) << "each image has its pictures";
+}
+
+TEST_F(Previews, ShowTheCleanImageThatIsGiven) {
+    if (world_.is_root()) {
+        image::Image noisy({72, 30}, 3, DType::u8), clean({72, 30}, 3, DType::u8);
+        std::ranges::fill(clean.bytes(), std::byte{200});
+        image::save_image({.pixels = noisy.view(), .alpha = {}}, folder_ / "noisy.png");
+        image::save_image({.pixels = clean.view(), .alpha = {}}, folder_ / "clean.png");
+    }
+    world_.barrier();
+    settings_.image.path = (folder_ / "noisy.png").string();
+    settings_.image.clean = (folder_ / "clean.png").string();
+    settings_.image.noise_sigma = 0;
+    settings_.sigma = 0.1;
+    const record::PointTrace trace = run({settings_}).front();
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    if (!world_.is_root()) return;
+    ASSERT_TRUE(trace.preview);
+    const image::Image picture = image::load_image(folder_ / trace.preview->clean_file);
+    EXPECT_EQ(std::ranges::count(picture.bytes(), std::byte{200}), std::ssize(picture.bytes()));
 }
 
 TEST_F(Previews, MayBeLeftOutAndNeverCostAPoint) {
