@@ -27,6 +27,8 @@ TEST(EngineCache, TellsWeightsAndOptionsApart) {
     engine::EngineOptions others;
     others.layout = Layout::contiguous;
     EXPECT_NE(engines.find(weights, others), engine);
+    others = {.precision = Precision::bf16};
+    EXPECT_NE(engines.find(weights, others), engine);
     EXPECT_NE(engines.find(gray_weights(1), {}), engine);
     EXPECT_EQ(engines.find(weights, {}), engine);
     others = {.engine = EngineKind::native};
