@@ -1,4 +1,5 @@
 // The function that programs embed, in a process without MPI. Its bits beside the program's: e2e/embedding_test.py.
+#include "engine/memory.hpp"
 #include "image/noise_level.hpp"
 #include "support/messages.hpp"
 #include "support/state_dict.hpp"
@@ -80,6 +81,21 @@ TEST(DenoiseImage, ComputesInThePrecisionThatIsAskedFor) {
     const FloatImage in_fp32 = denoise(view(picture), options);
     options.precision = Precision::bf16;
     EXPECT_NE(denoise(view(picture), options).values, in_fp32.values);
+}
+
+/// Each thread has scratch memory of its own.
+TEST(DenoiseImage, ComputesInAsManyThreadsAsAreAskedFor) {
+    const FloatImage picture = make_picture(3);
+    DenoiseOptions options = small_dncnn();
+    const auto peak_with = [&](int threads) {
+        options.threads = threads;
+        engine::reset_allocator_peaks({});
+        (void)denoise(view(picture), options);
+        return engine::allocator_counters({}).peak_allocated_bytes;
+    };
+    const int64_t one = peak_with(1), two = peak_with(2);
+    EXPECT_GT(two, one);
+    EXPECT_EQ(peak_with(3) - two, two - one);
 }
 
 TEST(DenoiseImage, TheNetworkIsToldSigma) {
