@@ -58,6 +58,16 @@ TEST_F(Jpeg, ColoursAreReadAsRgb) {
     }
 }
 
+TEST_F(Jpeg, ColoursAreWrittenAtFullResolution) {
+    Image image({16, 16}, 3, DType::u8);
+    for (int64_t i = 0; i < image.num_samples(); ++i)
+        image.as<uint8_t>()[i] = (i % 3 == 0) == (i / 3 % 2 == 0) ? 160 : 80;  // columns of red and of cyan in turn
+    save_image({.pixels = image.view(), .alpha = {}}, folder / "a.jpg");
+    const Image read = load_image(folder / "a.jpg");
+    for (int64_t i = 0; i < image.num_samples(); ++i)
+        EXPECT_NEAR(read.as<uint8_t>()[i], image.as<uint8_t>()[i], 4) << i;
+}
+
 TEST_F(Jpeg, CmykIsRefusedByName) {
     write_jpeg_fixture(folder / "a.jpg", {JCS_CMYK, false});
     EXPECT_THAT(test::refusal_of(folder / "a.jpg"), HasSubstr("CMYK"));

@@ -161,25 +161,27 @@ TEST_F(Tiff, WhiteIsZeroIsInvertedInTheRangeOfTheType) {
 }
 
 TEST_F(Tiff, PalettesAreExpanded) {
-    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
     Image image({1, 2}, 1, DType::u8);
     image.as<uint8_t>()[0] = 3;
     image.as<uint8_t>()[1] = 1;
     TiffKind kind;
     kind.photometric = PHOTOMETRIC_PALETTE;
-    test::set_tiff_tags(tiff, image, false, kind);
-    std::vector<uint16_t> red(256);
-    std::vector<uint16_t> green(256);
-    std::vector<uint16_t> blue(256);
-    red[3] = 0x1100;
-    green[3] = 0x2200;
-    blue[1] = 0x3300;  // the first entry is black
-    TIFFSetField(tiff, TIFFTAG_COLORMAP, red.data(), green.data(), blue.data());
-    test::write_tiff_pixels(tiff, image, kind);
-    TIFFClose(tiff);
-    const Image loaded = load_image(folder / "a.tif");
-    EXPECT_THAT(std::vector<int>(loaded.as<uint8_t>(), loaded.as<uint8_t>() + 6),
-                testing::ElementsAre(0x11, 0x22, 0, 0, 0, 0x33));
+    for (const uint16_t step : {0x100, 1}) {  // some writers store 8 bits
+        TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+        test::set_tiff_tags(tiff, image, false, kind);
+        std::vector<uint16_t> red(256);
+        std::vector<uint16_t> green(256);
+        std::vector<uint16_t> blue(256);
+        red[3] = static_cast<uint16_t>(0x11 * step);
+        green[3] = static_cast<uint16_t>(0x22 * step);
+        blue[1] = static_cast<uint16_t>(0x33 * step);  // the first entry is black
+        TIFFSetField(tiff, TIFFTAG_COLORMAP, red.data(), green.data(), blue.data());
+        test::write_tiff_pixels(tiff, image, kind);
+        TIFFClose(tiff);
+        const Image loaded = load_image(folder / "a.tif");
+        EXPECT_THAT(std::vector<int>(loaded.as<uint8_t>(), loaded.as<uint8_t>() + 6),
+                    testing::ElementsAre(0x11, 0x22, 0, 0, 0, 0x33));
+    }
 }
 
 TEST_F(Tiff, SamplesOfUndefinedFormatAreUnsigned) {
