@@ -94,7 +94,9 @@ TEST(Exchanged, MessagesAreCounted) {
     EXPECT_EQ(traffic.bytes, 2 * 19 * traffic.largest);
     EXPECT_DOUBLE_EQ(exchange_seconds(point, {.latency_s = 1e-3, .bytes_per_s = 1e6}),
                      0.019 + static_cast<double>(traffic.bytes) / 1e6);
-    EXPECT_THAT(point.notes, Contains(HasSubstr("3 slabs of 1 to 4 rows; a rank sends up to 38 messages")));
+    EXPECT_THAT(point.notes,
+                Contains(HasSubstr("3 slabs of 1 to 4 rows; a rank sends up to 38 messages a pass, 1.86 MiB, "
+                                   "the largest 0.0488 MiB")));
     EXPECT_THAT(planned(settings, make_local_topology(2)).notes, Contains(HasSubstr("2 slabs of 1 to 8 rows")));
     const Point alone = planned(settings);
     EXPECT_EQ(busiest_traffic(alone).messages, 0);
