@@ -107,7 +107,8 @@ class BindTest(unittest.TestCase):
         """What bind.sh says that it would do with this rank of the node that is made up."""
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith(('OMPI_', 'SLURM_', 'CUDA_', 'PMIX_', 'MPI_LOCAL'))}
-        launcher = {'OMPI_COMM_WORLD_LOCAL_RANK': str(rank), 'OMPI_COMM_WORLD_LOCAL_SIZE': str(ranks)}
+        launcher = {'OMPI_COMM_WORLD_LOCAL_RANK': str(rank), 'OMPI_COMM_WORLD_LOCAL_SIZE': str(ranks),
+                    'OMPI_COMM_WORLD_RANK': '40', 'OMPI_COMM_WORLD_SIZE': '44'}  # the last node of eleven
         env = {**kept, 'PATH': f'{self.folder}:{os.environ["PATH"]}', 'HWLOC_XMLFILE': str(self.folder / 'node.xml'),
                **(launcher if rank is not None else {}), **variables}
         result = subprocess.run([BIND, *command], env=env, capture_output=True, text=True, timeout=60)

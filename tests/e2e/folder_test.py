@@ -156,6 +156,9 @@ class Folders(program.ProgramTest):
             self.assertRegex(lines[-1], r'^RESULT: FAILED  2 of 6 images: failed \(see above\)$')
         said = self.denoise('out2', *FAST, '--no-clobber', ranks=2, code=1)
         self.assertIn('6 images: 0 denoised, 2 failed, 4 there already', said)
+        (self.folder / 'in/text.png').unlink()  # the one that is left is still one of several
+        said = self.denoise('out2', *FAST, '--no-clobber', code=1)
+        self.assertRegex(said, r'cut\.png: failed: [^!]*5 images: 0 denoised, 1 failed, 4 there already')
 
     def test_a_name_with_a_line_end_takes_one_line(self):
         self.make(**{'a\nb_png': png(40, 36, value=noise)})
@@ -191,6 +194,52 @@ class Folders(program.ProgramTest):
         self.assertEqual(process.returncode, 5, said + errors)
         self.assertRegex(said, r'40 images: \d+ denoised, \d failed,( \d+ interrupted,)? \d+ not begun')
         self.assertRegex(said, r'RESULT: UNFINISHED  .*of 40 images skipped')
+
+    def ended_by_signal(self, process):
+        """The object about all images, and the text."""
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        objects, said = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 5, said)
+        total = json.loads(objects.splitlines()[-1])
+        self.assertEqual(total['exit_code'], 5)
+        return total, said
+
+    def ended_in_call(self, number, *options):
+        """The same where the signal comes in a call of the network."""
+        process = self.start(command('denoise', self.folder / 'in', self.folder / 'out', *FAST, '--json', *options),
+                             env={**os.environ, 'PATCHBENCH_FAULT': f'forward:stop:{number}'})
+        wait_until(lambda: process.poll() is not None or ') T ' in Path(f'/proc/{process.pid}/stat').read_text(), 'stop')
+        return self.ended_by_signal(process)
+
+    def test_what_was_done_before_a_signal_is_counted(self):
+        """Images of 1, 3, 1 and 3 windows, of which a call takes 2."""
+        images = self.make(a_png=png(30, 28, value=noise), b_png=png(90, 28, value=noise), c_png=png(28, 30, value=noise),
+                           d_png=png(90, 30, value=noise))
+        keys = ('result', 'denoised', 'failed', 'interrupted', 'not_begun', 'there_already')
+        total, said = self.ended_in_call(2)
+        self.assertEqual([total[key] for key in keys], ['UNFINISHED', 1, 0, 1, 2, 0])
+        self.assertIn('4 images: 1 denoised, 0 failed, 1 interrupted, 2 not begun', said)
+        total, said = self.ended_in_call(1, '--no-clobber')
+        self.assertEqual([total[key] for key in keys], ['UNFINISHED', 0, 0, 1, 2, 1])
+        self.assertIn('4 images: 0 denoised, 0 failed, 1 interrupted, 2 not begun', said)
+        for name in ('b.png', 'c.png'):
+            (images / name).unlink()
+        total, said = self.ended_in_call(1, '--no-clobber')  # in the only one that is left
+        self.assertEqual([total[key] for key in keys], ['UNFINISHED', 0, 0, 1, 0, 1])
+        self.assertIn('2 images: 0 denoised, 0 failed, 1 interrupted, 1 there already', said)
+
+    def test_a_dry_run_that_a_signal_ends_is_unfinished(self):
+        picture = png(160, 160, value=noise)
+        self.make(**{f'{i:03}_png': picture for i in range(300)})
+        process = self.start(command('denoise', self.folder / 'in', self.folder / 'out', *FAST, '--json', '--dry-run'))
+        caught = re.compile(r'SigCgt:\s+(\w+)')
+        wait_until(lambda: int(caught.search(Path(f'/proc/{process.pid}/status').read_text())[1], 16) >> signal.SIGTERM - 1 & 1,
+                   'handler of the signal')
+        total, said = self.ended_by_signal(process)
+        self.assertEqual((total['to_denoise'] + total['not_begun'], total['failed'], total['interrupted']), (300, 0, 0))
+        self.assertGreater(total['not_begun'], 0)
+        self.assertRegex(said, rf"300 images: {total['to_denoise']} to denoise, 0 failed, {total['not_begun']} not begun[;\n]")
 
     def test_a_signal_to_one_rank_ends_all(self):
         picture = png(160, 160, value=noise)

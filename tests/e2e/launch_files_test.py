@@ -43,8 +43,9 @@ class LaunchFilesTest(unittest.TestCase):
     def ranks(self, *arguments, cores=4, allowed=None, gpus=0, **variables):
         """(exit code, what ranks.sh tells mpirun or the user) on a machine of so many cores and GPUs, which is made up."""
         threads = [f'{core},0' for core in range(cores)] * 2
-        slices = [f'GPU {gpu}: a GPU\n  MIG 1g.5gb Device 0: a part of it' for gpu in range(gpus)]
-        says = {'mpirun': '"$@"', 'lscpu': "'# a comment' " + ' '.join(threads), 'getconf': f'{2 * cores}',
+        slices = [f'GPU {gpu}: a GPU\n  MIG 1g.5gb Device 0: (UUID: MIG-GPU-8932f937)' for gpu in range(gpus)]
+        says = {'mpirun': '"$@" ${SAYS_PLM:+$OMPI_MCA_plm}', 'getconf': f'{2 * cores}',
+                'lscpu': f'$([ $1 = -p=core,socket ] && echo "#" {" ".join(threads)} || echo {" ".join(map(str, range(2 * cores)))})',
                 'nproc': f'{allowed or 2 * cores}', 'nvidia-smi': ' '.join(f"'{lines}'" for lines in slices)}
         with tempfile.TemporaryDirectory() as folder:
             for tool in ('bash', 'dirname', 'env', 'grep', 'id', 'sed', 'sort', 'tr', 'wc'):
@@ -57,11 +58,15 @@ class LaunchFilesTest(unittest.TestCase):
         return result.returncode, ' '.join((result.stdout + result.stderr).splitlines())
 
     def test_ranks_share_out_the_cores_where_there_are_enough(self):
-        self.assertEqual(self.ranks('2', 'a', 'b c'), (0, '--map-by slot:PE=2 --bind-to core -n 2 a b c'))
+        self.assertEqual(self.ranks('2', 'a', 'b  c'), (0, '--map-by slot:PE=2 --bind-to core -n 2 a b  c'))
         self.assertEqual(self.ranks('4', 'a'), (0, '--map-by slot:PE=1 --bind-to core -n 4 a'))
         unbound = '--oversubscribe --bind-to none'
         self.assertEqual(self.ranks('5', 'a'), (0, f'{unbound} -n 5 a'))
         self.assertEqual(self.ranks('2', 'a', allowed=4), (0, f'{unbound} -n 2 a'), 'half of the machine')
+
+    def test_who_starts_the_ranks_is_the_users_choice(self):
+        for chosen, started_by in (({}, 'isolated'), ({'OMPI_MCA_plm': 'slurm'}, 'slurm')):
+            self.assertTrue(self.ranks('2', 'a', SAYS_PLM='1', **chosen)[1].endswith(f' a {started_by}'))
 
     def test_auto_is_a_rank_for_each_gpu_or_two(self):
         for gpus, variables, expected in ((3, {}, 3), (0, {}, 2), (3, {'CUDA_VISIBLE_DEVICES': '0'}, 1),

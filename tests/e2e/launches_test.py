@@ -121,7 +121,8 @@ class Launches(program.ProgramTest):
 
     def test_the_gravest_exit_code_is_that_of_all(self):
         once = self.script('once.sh', '"$@"\ncase "$*" in *launch-2*) exit 3;; esac')
-        self.started('--launches', 3, '--launcher', once, code=3)
+        text = self.started('--launches', 3, '--launcher', once, code=3).stdout
+        self.assertRegex(text, r'RESULT: FAILED .*launch 2: it left results, but ended with exit code 3')
         self.assertEqual(len(self.environments()), 3, 'a launch that failed its verification ends no study')
 
     def test_a_launch_that_leaves_no_results_is_named(self):
@@ -153,6 +154,11 @@ class Launches(program.ProgramTest):
         options = ('--out', self.folder / 'out', '--launches', 3, '--launcher', ends, '--max-time', 100)
         result = run('run', self.write('long.yaml', study), *options, code=5)
         self.assertIn('launches: 1 of 3', result.stdout)
+
+    def test_a_signal_between_launches_leaves_the_series_unfinished(self):
+        between = self.script('between.sh', '"$@"; code=$?; kill -TERM $PPID; exit $code')
+        result = self.started('--launches', 2, '--launcher', between, code=5)
+        self.assertRegex(result.stdout, r'launches: 1 of 2, [^!]*RESULT: .*1 of 2 launches')
 
     def test_each_launch_has_its_own_time(self):
         study = STUDY.replace('min_reps: 6', 'min_reps: 100000')

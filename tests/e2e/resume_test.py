@@ -204,6 +204,14 @@ class Changed(ResumeTest):
         image.write_bytes(program.png(48, 40, value=lambda x, y, c: (x + y) % 256))
         self.assert_refused(self.go('--resume', study=study), 2, str(image))
 
+    def test_a_clean_image_of_other_contents_is_a_change(self):
+        for name in ('a.png', 'clean.png'):
+            self.write(name, program.png(48, 40))
+        study = self.write('clean.yaml', STUDY.split('image:')[0] + 'image: {path: a.png, clean: clean.png, noise_sigma: 0}\n')
+        self.go(study=study, code=0)
+        clean = self.write('clean.png', program.png(48, 40, value=lambda x, y, c: (x + y) % 256))
+        self.assert_refused(self.go('--resume', study=study), 2, str(clean))
+
     def test_a_study_may_be_moved_with_its_image(self):
         image = program.png(64, 64)
         study = STUDY.replace('image: {height: 64, width: 64}', 'image.path: photo.png')
@@ -227,6 +235,11 @@ class Changed(ResumeTest):
         self.go(study=study, code=0)
         weights.write_bytes(shipped[:-1] + bytes([shipped[-1] ^ 1]))
         self.assert_refused(self.go('--resume', study=study), 2, f"'{weights}'", '--force')
+
+    def test_weights_of_one_name_may_be_several(self):
+        study = self.write('gray.yaml', STUDY.split('image:')[0] + 'network: dncnn\nimage: {height: 32, width: 32, channels: [1, 3]}\n')
+        self.go(study=study, code=0)
+        self.assertIn('2 of 2 points are finished', self.go('--resume', study=study, code=0).stderr)
 
     def test_a_study_may_grow_but_not_shrink(self):
         expected = self.undisturbed()

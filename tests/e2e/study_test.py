@@ -332,6 +332,9 @@ class Refusals(program.ProgramTest):
             self.skipTest('there is a GPU here')
         study = self.write('a.yaml', 'device: cuda\nweights: seed:1\nimage: {height: 64, width: 64}\n')
         self.assert_refused(run('run', study, cwd=self.folder), 2, 'CUDA')
+        both = self.write('both.yaml', study.read_text().replace('cuda', '[cuda, cpu]') + 'network: dncnn\nstop.max_reps: 2\n')
+        run('run', both, '--out', self.folder / 'both', code=0)
+        self.assertEqual([point['status'] for point in program.points(self.folder / 'both')], ['refused', 'ok'])
 
     def test_command_line(self):
         run('--help', code=0)

@@ -162,6 +162,9 @@ class Config(program.ProgramTest):
         self.denoise(small + 'image.path: none.png\nstop.min_reps: 9\n', code=0)  # its image and protocol are not taken
         self.assert_refused(self.denoise(small + 'patch: 30\n'), 2, 'patch = 30')
         self.denoise(small + 'patch: 30\n', '--patch', 32, code=0)
+        weights = f"weights: {program.REPOSITORY / 'models/drunet_small_color.safetensors'}\nhalo: 8\n"
+        self.denoise(weights, code=0)
+        self.assert_refused(self.denoise(weights + 'network: dncnn\n'), 2, 'dncnn', 'drunet')
 
     def test_says_what_the_samples_mean_and_the_noise_level(self):
         photo = self.write('photo.png', program.png(40, 30))

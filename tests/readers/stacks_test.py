@@ -245,16 +245,19 @@ class Stacks(program.ProgramTest):
         numpy.testing.assert_allclose(ours, (low, high), rtol=0.05)
 
     def test_its_noise_is_told_from_the_least_to_the_most(self):
-        planes = scene(3, 70, 60)
-        planes = numpy.stack([planes[0] // 64, planes[1] // 4, planes[2] // 8])
+        planes = scene(4, 70, 60)
+        planes = numpy.stack([plane // divisor for plane, divisor in zip(planes, (16, 64, 4, 8))])
         tifffile.imwrite(self.file, planes, photometric='minisblack', metadata=None)
         arguments = ('--range', '0:20000', '--halo', '8', '--patch', '48', '--device', 'cpu', '--network', 'drunet', *GRAY[2:])
 
         def said(*more):
             return program.run('denoise', self.file, self.out, *arguments, *more, code=0).stdout
-        levels = [re.search(r'\((\S+) of it\)', said('--pages', str(page)))[1] for page in range(3)]
-        self.assertEqual(max(levels, key=float), levels[1])
-        self.assertRegex(said(), rf'of all pages \S+ to \S+ \({levels[0]} to {levels[1]} of the range\)')
+        levels = [re.search(r'\((\S+) of it\)', said('--pages', str(page)))[1] for page in range(4)]
+        least, most = min(levels, key=float), max(levels, key=float)
+        self.assertEqual((least, most), (levels[1], levels[2]))
+        found = re.search(rf'of all pages (\S+) to (\S+) \({least} to {most} of the range\)', said())
+        self.assertIsNotNone(found)
+        numpy.testing.assert_allclose(list(map(float, found.groups())), (20000 * float(least), 20000 * float(most)), rtol=1e-3)
 
     def test_its_rate_is_that_of_all_pages(self):
         tifffile.imwrite(self.file, scene(8, 140, 120), photometric='minisblack', metadata=None)
@@ -263,6 +266,8 @@ class Stacks(program.ProgramTest):
         pixels = 8 * 140 * 120 / 1e6  # the seconds are rounded to hundredths
         self.assertGreaterEqual((seconds + 0.005) * rate, 0.99 * pixels)
         self.assertLessEqual((seconds - 0.005) * rate, 1.01 * pixels)
+        in_network = float(re.search(r', network (\S+) s', said)[1])  # by another clock; a page has an eighth of it
+        self.assertGreater(seconds + 0.005, 0.5 * in_network)
 
     def test_the_largest_of_its_seams_is_told(self):
         planes = scene(3, 70, 60)
@@ -324,6 +329,8 @@ class Stacks(program.ProgramTest):
         said = self.noise_told('--range', '0:4000', '--sigma', '60')
         self.assertRegex(said, r'note: page 2: the noise seems to be about 2\d\d\.?\d*, not 60, in the samples. units: noise may stay')
         self.assertNotIn('pages have such a note', said)
+        said = self.noise_told('--range', '0:4000', '--sigma', '48')
+        self.assertRegex(said, r'note: page 1: the noise seems to be about 1\d\d\.?\d*, not 48, .*\(2 pages have such a note\)')
         said = self.noise_told('--range', '0:4000', '--sigma', '2')
         self.assertRegex(said, r'note: page 0: the noise seems to be about .*\(3 pages have such a note\)')
         self.assertEqual(said.count('the noise seems'), 1)
