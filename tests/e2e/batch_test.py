@@ -52,13 +52,26 @@ class BatchTest(program.ProgramTest):
             self.assert_valid(output.splitlines()[-1])
         self.assertIn('resumed: 2 of 2', output, 'the second job')
 
-    def test_a_launch_that_check_calls_wrong_runs_nothing(self):
-        (self.folder / 'build').unlink()
+    def told(self, script, end):
+        """The lines of words that both ranks get of a script; the program ends its check with `end`."""
+        (self.folder / 'build').unlink(missing_ok=True)
         (self.folder / 'build').mkdir()
-        self.write('build/patchbench', '#!/bin/sh\necho "$@" >>told\n[ "$1" != check ]\n').chmod(0o755)
+        self.write('build/patchbench', f'#!/bin/sh\necho "$@" >>told\n[ "$1" != check ] || {end}\n').chmod(0o755)
+        self.assertEqual(self.finish(self.submit(script))[0] == 0, end != 'false')
+        told = (self.folder / 'told').read_text().splitlines()
+        shutil.rmtree(self.folder / 'build')
+        (self.folder / 'told').unlink()
+        return told
+
+    def test_a_launch_that_check_calls_wrong_runs_nothing(self):
         for script in ('pbs.sh', 'lsf.sh'):
-            self.assertNotEqual(self.finish(self.submit(script))[0], 0)
-        self.assertEqual((self.folder / 'told').read_text().split(), ['check'] * 4)
+            self.assertEqual(self.told(script, 'false'), ['check'] * 2)
+
+    def test_a_study_goes_on_and_has_the_time_that_is_left(self):
+        self.assertEqual(self.told('lsf.sh', 'true'), ['check'] * 2 + ['run --resume study.yaml'] * 2)
+        words = self.told('pbs.sh', 'sleep 1.1')[2:]
+        self.assertRegex(words[0], r'^run --resume --max-time 34[0-7]\d study\.yaml$')
+        self.assertEqual(words, words[:1] * 2)
 
     def test_outside_its_system_a_script_says_how_it_is_submitted(self):
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(('SLURM_', 'PBS_', 'LSB_'))}
