@@ -628,6 +628,9 @@ class CustomNetworkTest(program.ProgramTest):
         result = program.run('plan', study, code=0)
         row = next(line for line in result.stdout.splitlines() if 'dilated' in line)
         self.assertEqual(row.split()[-2:], ['-', '-'])
+        images = [self.write(f'{name}.png', program.png(70, 50)) for name in 'ab']
+        said = program.run('denoise', *images, f'{self.folder}/out/', '--network', self.file('dilated'), '--dry-run', code=0).stdout
+        self.assertRegex(said, r'2 images: 2 to denoise, 0 failed; in all: memory and arithmetic are not known')
 
     def test_a_network_in_a_file_has_its_weights(self):
         image = self.write('in.png', program.png(70, 50))

@@ -83,8 +83,9 @@ class PythonModule(program.ProgramTest):
         with self.assertRaisesRegex(patchbench.PatchbenchError, r'clean image 0\b'):
             patchbench.denoise_all([good], clean=[good[1:]], **OPTIONS)
         for wrong, said in (({'patch': 'x'}, '--patch'), ({'no_such': 1}, '--no-such')):
-            with self.assertRaisesRegex(patchbench.PatchbenchError, said):
+            with self.assertRaisesRegex(patchbench.PatchbenchError, said) as raised:
                 patchbench.denoise(good, **OPTIONS | wrong)
+            self.assertEqual(raised.exception.code, 2)
         with self.assertRaises(ValueError):
             patchbench.denoise_all([good], clean=[good, good])
         for wrong in ({'clean': good}, {'dry_run': True}, {'format': 'tif'}):

@@ -166,6 +166,11 @@ class Stacks(program.ProgramTest):
             self.assertEqual(after.pages[3].compression.name, 'LZW')
         self.assertNotIn('ImageDescription', said)
 
+    def test_by_bands_it_has_one_line(self):
+        tifffile.imwrite(self.file, scene(6, 40, 36).reshape(2, 40, 36, 3), photometric='rgb', metadata=None)
+        said = program.run('denoise', self.file, self.out, '--bands', '1', '--sigma', '0.1', '--halo', '8', '--device', 'cpu', *GRAY, code=0).stdout
+        self.assertRegex(said, r'in\.ome\.tif, 2 pages -> ')
+
     def test_chosen_pages(self):
         planes = scene(5, 70, 60)
         tifffile.imwrite(self.file, planes, photometric='minisblack', metadata={'axes': 'ZYX'})
@@ -276,6 +281,7 @@ class Stacks(program.ProgramTest):
         said = program.run('denoise', self.file, self.out, '--halo', 'none', '--patch', '32', '--batch', '1', '--sigma', '0.1',
                            '--verify', '1', '--device', 'cpu', *GRAY).stdout
         self.assertIn('note: page 1: seams show', said)
+        self.assertEqual(said.count('seams show'), 1, 'not that of the first page beside it')
 
     def test_the_page_whose_brightness_changes_most_is_told(self):
         """By the weights of a network that gives the image, read as one that gives the noise: black pages."""
@@ -285,6 +291,7 @@ class Stacks(program.ProgramTest):
         tifffile.imwrite(self.file, pages, photometric='rgb', metadata=None)
         said = program.run('denoise', self.file, self.out, '--device', 'cpu', '--weights', weights, code=0).stdout
         self.assertRegex(said, r'note: page 1: the output is 0\.[78]\d* of the range darker than the input.*\(3 pages have such a note\)')
+        self.assertEqual(said.count('darker than the input'), 1, 'not that of the first page beside it')
 
     def noise_told(self, *arguments):
         """The line of a stack whose pages have noise of 0.02, 0.04 and 0.06, by a network that is told the level."""
