@@ -14,7 +14,7 @@ ENGINES = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engin
 INSTALLED = [name for name in ('onnxruntime', 'openvino') if (ENGINES / name / 'bin' / 'python').exists()]
 ALONE = {**os.environ, 'PATCHBENCH_ENGINES': '/nowhere'}
 KEYS = ('network', 'weights', 'engine', 'device', 'dtype', 'threads', 'patch', 'halo', 'batch', 'ranks', 'memory_limit_mib',
-        'image.path', 'image.noise_sigma')
+        'image.path', 'image.noise_sigma', 'trained_sigma')
 
 
 def settings_of(file):
