@@ -34,8 +34,11 @@ class Report(program.ProgramTest):
         cls.addClassCleanup(folder.cleanup)
         cls.study = Path(folder.name) / 'pair.yaml'
         cls.study.write_text(STUDY)
-        cls.out = Path(folder.name) / 'real'
-        cls.result = run('run', cls.study, '--out', cls.out, '--csv-style', 'reference', ranks=2, code=0)
+        for attempt in range(5):  # until other work on this machine leaves its points VALID
+            cls.out = Path(folder.name) / f'attempt{attempt}' / 'real'
+            cls.result = run('run', cls.study, '--out', cls.out, '--csv-style', 'reference', ranks=2, code=0)
+            if 'RESULT: VALID' in cls.result.stdout:
+                break
         cls.real = (cls.out / 'results.jsonl').read_text()
 
     def setUp(self):

@@ -321,6 +321,7 @@ class Stacks(program.ProgramTest):
             stdout = program.run('denoise', self.file, self.out, '--bands', '3', '--range', 'auto', '--halo', '8', '--device', 'cpu', '--json', code=0).stdout
             said[scale] = json.loads(stdout.splitlines()[0])
             self.assertEqual((said[scale]['pages'], said[scale]['channels'], said[scale]['bands']), (2, 6, None))
+            self.assertAlmostEqual(said[scale]['useful_mpx_per_s'] * said[scale]['pipeline_s'], 2 * 24 * 24 / 1e6)
         self.assertEqual((said[1]['range_low'], said[1]['range_high']), (0, 199))
         self.assertEqual((said[2]['range_low'], said[2]['range_high']), (None, None))
         self.assertIn('each group of bands has its own range, from 0:199 (1-3) to 0:19900 (4-6)', said[2]['notes'])
