@@ -161,11 +161,13 @@ def call_engine(adapter, engine, windows, out):
 
 def is_out_of_memory(error):
     """Frameworks say it in their own words."""
-    if limited and "resource temporarily unavailable" in str(error).lower():  # no memory for a thread
+    text = str(error).lower()
+    under_a_limit = ("resource temporarily unavailable",  # no memory for a thread
+                     "could not create a primitive")  # of oneDNN, in TensorFlow
+    if limited and any(word in text for word in under_a_limit):
         return True
     words = ("bad_alloc", "out of memory", "not enough memory", "failed to allocate memory", "can't alloc",
-             "cannot allocate memory", "cannot map zero-fill pages", "resource_exhausted")
-    text = str(error).lower()
+             "cannot allocate memory", "cannot map zero-fill pages", "resource_exhausted", "oom when allocating")
     return isinstance(error, MemoryError) or any(word in text for word in words) or \
         re.search(r"failed to allocate \d+ bytes", text) is not None
 
@@ -173,6 +175,11 @@ def is_out_of_memory(error):
 def describe(error):
     text = re.sub(r"Exception from \S+:\d+: ", "", " ".join(str(error).split()))  # where OpenVINO's sources threw it
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def encoded(text):
+    """For a reply. A file name that is not UTF-8 has surrogates."""
+    return text.encode(errors="backslashreplace")[:LARGEST_TEXT]
 
 
 def missing_package(error, engine, model):
@@ -189,10 +196,10 @@ def serve(rank, adapter, engine, windows):
     while request := rank.recv(REQUEST.size):
         try:
             nanoseconds = call_engine(adapter, engine, *windows.arrays(REQUEST.unpack(request)))
-            reply = REPLY.pack(OK, *nanoseconds) + getattr(adapter, "ARITHMETIC", "").encode()[:LARGEST_TEXT]
+            reply = REPLY.pack(OK, *nanoseconds) + encoded(getattr(adapter, "ARITHMETIC", ""))
         except Exception as error:
             status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
-            reply = REPLY.pack(status, 0, 0, 0) + describe(error).encode()[:LARGEST_TEXT]
+            reply = REPLY.pack(status, 0, 0, 0) + encoded(describe(error))
         rank.send(reply)
 
 
@@ -244,7 +251,7 @@ def main():
     except Exception as error:
         status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
         text = describe(error) + missing_package(error, arguments.engine, arguments.model)
-        rank.send(REPLY.pack(status, 0, 0, 0) + text.encode()[:LARGEST_TEXT])
+        rank.send(REPLY.pack(status, 0, 0, 0) + encoded(text))
         raise
     rank.send(REPLY.pack(OK, 0, 0, 0) + ready.encode())
     serve(rank, adapter, engine, windows)

@@ -2,6 +2,8 @@
 bring may need arrays of their own (custom.py). On a GPU (gpu.py) by its provider CUDA, or TensorRT with the option
 `tensorrt`."""
 
+import os
+
 import numpy
 import onnxruntime
 
@@ -23,6 +25,8 @@ def providers_of(options):
         return [("CPUExecutionProvider", {})]
     wanted = [("CUDAExecutionProvider", {"device_id": index, "use_tf32": int(options["dtype"] == "tf32")})]
     if "tensorrt" in options:
+        if options["dtype"] == "fp32":
+            os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # TensorRT takes TF32 for fp32 unless it is told not to
         wanted.insert(0, ("TensorrtExecutionProvider", {"device_id": index}))
     for name, _ in wanted:
         gpu.require(name in onnxruntime.get_available_providers(), "onnxruntime", options,

@@ -95,6 +95,12 @@ LookedAt look_at_layers(const fs::path& file, network::NetworkCard card, const s
     return looked;
 }
 
+/// Whether the noise of its training is known, which is stated for samples of 0 to 1.
+bool says_noise_in_unit_range(const fs::path& file, network::NetworkKind known) {
+    const engine::Weights weights = run::find_weights({.network = known, .weights = file.string()}, std::nullopt);
+    return weights.trained_sigma || weights.most_sigma;
+}
+
 /// Each file once, with the first engine of a point that can run it.
 std::vector<std::pair<std::string, config::EngineSetting>> files_of(const std::vector<config::PointSettings*>& points) {
     std::vector<std::pair<std::string, config::EngineSetting>> files;
@@ -129,8 +135,7 @@ FactsByFile look_at_all(const std::vector<config::PointSettings*>& points, bool 
     for (const auto& [file, engine] : files_of(points)) {
         const LookedAt looked = look_at_network(file, {.engine = engine, .trusts_model = trusts_model, .cache = cache});
         facts[file] = {looked.known, looked.sole_engine, network::stored_text(looked.card), looked.obstacle};
-        if (looked.known) continue;
-        print_text(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
+        if (!looked.known) print_text(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
         for (const std::string& remark : looked.remarks) print_text(stderr, "{}: {}\n", file, remark);
     }
     return facts;
@@ -158,19 +163,20 @@ void settle_all(const std::vector<config::PointSettings*>& points, const FactsBy
 LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     check_format(file);
     const auto known = engine::known_network(file);
-    const auto weights = [&] {
-        return LookedAt{.known = known, .origin = fmt::format("weights of {}", name_of(*known))};
+    const auto weights = [&](std::vector<std::string> remarks) {
+        return LookedAt{
+            .known = known, .remarks = std::move(remarks), .origin = fmt::format("weights of {}", name_of(*known))};
     };
-    if (known && network_format(file) != NetworkFormat::onnx) return weights();
+    if (known && network_format(file) != NetworkFormat::onnx) return weights({});
     if (is_code(file) && !look.trusts_model)
         throw UsageError(file.string() + ": is code, which would run as you: add --trust-model where you trust it");
     const auto card = look.reads_card ? read_card(file) : std::nullopt;
     engine::LayersInFile layers = engine::layers_in(file);
+    if (known && (!layers.card || (!card && says_noise_in_unit_range(file, *known)))) return weights({});
     if (layers.card) {
         LookedAt looked = look_at_layers(file, *layers.card, card);
-        return known && looked.card.range == 1 ? weights() : looked;
+        return known && looked.card.range == 1 ? weights(std::move(looked.remarks)) : looked;
     }
-    if (known) return weights();
     const auto sole = engine::sole_engine_of(file);
     LookedAt looked =
         card ? *card : try_network(file, trial_options(file, look.engine, sole, layers.obstacle), look.cache);

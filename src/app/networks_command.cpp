@@ -69,12 +69,12 @@ void print_card(const ExportArguments& arguments) {
     const std::string& file = arguments.looked_at;
     const LookedAt looked = look_at_network(file, {arguments.settings.engine, !arguments.save, arguments.trusts_model});
     if (looked.known) {
+        const engine::Weights weights = run::find_weights({.network = *looked.known, .weights = file}, std::nullopt);
         print_text(stdout, "{}: {}: --network {} --weights {} runs it in every engine\n", file, looked.origin,
                    name_of(*looked.known), file);
-        config::PointSettings settings{.network = *looked.known, .weights = file};
-        const engine::Weights weights = run::find_weights(settings, std::nullopt);
         for (const std::string& note : {weights.note, weights.guess})
             if (!note.empty()) print_text(stdout, "  {}\n", note);
+        for (const std::string& remark : looked.remarks) print_text(stdout, "  {}\n", remark);
         return;
     }
     print_text(stdout, "{}: {}\n", file, looked.origin);

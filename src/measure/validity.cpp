@@ -229,14 +229,14 @@ std::string clean_image_note(const record::PointTrace& trace) {
 }
 
 std::string change_note(const record::PointTrace& trace) {
-    constexpr double kFar = 0.1;
-    constexpr double kMostOfNoise = 0.25;  // noise of sigma 0.25, or 0.35 in samples that are clipped to [0,1]
+    constexpr double kFarInMean = 0.1;
+    constexpr double kFarInRms = 0.25;  // with half of sigma: what noise does to samples that are clipped to [0,1]
     const config::PointSettings& settings = trace.point.settings;
     const bool is_untrained = !settings.network.is_custom() && config::is_seed(settings.weights);
     const double shift = trace.verification.mean_shift.value_or(0), change = trace.verification.rms_change.value_or(0);
-    const double of_noise = trace.point.sigma / 2;
-    const bool is_shifted = std::abs(shift) > kFar + of_noise;
-    if (is_untrained || plan::is_simulated(trace.point) || !(is_shifted || change > kMostOfNoise + of_noise)) return "";
+    const double allowed = trace.point.sigma / 2;
+    const bool is_shifted = std::abs(shift) > kFarInMean + allowed;
+    if (is_untrained || plan::is_simulated(trace.point) || !(is_shifted || change > kFarInRms + allowed)) return "";
     const std::string what =
         is_shifted
             ? fmt::format("is {:.2g} of the range {} than the input", std::abs(shift),

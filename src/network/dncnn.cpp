@@ -86,11 +86,11 @@ struct Sequence {
     std::vector<Filter> filters;
 
     [[nodiscard]] bool has_norm() const { return !filters[1].norm.empty(); }
-    /// Whether its name in its module is `name`, wherever that module lies.
+    /// Whether the last part of the prefix is `name`: `netG.model.` is called model.
     [[nodiscard]] bool is_called(std::string_view name) const {
         return ("." + prefix).ends_with(fmt::format(".{}.", name));
     }
-    /// KAIR and the authors' training code take another eps than PyTorch.
+    /// KAIR and the authors' training code take 1e-4; a Sequential is taken for theirs by its name and biases.
     [[nodiscard]] double eps() const {
         const bool head = filters.front().has_bias, inner = filters[1].has_bias, tail = filters.back().has_bias;
         const bool is_kair = is_called("model") && head && inner && tail;

@@ -66,7 +66,7 @@ struct Verification {
     std::vector<SeamRegion> seam_map;  // seam_error is the maximum over these regions
     std::optional<double>
         mean_shift;  // mean of the output less that of the input, [0,1] units, where they were looked at
-    std::optional<double> rms_change;  // root mean square of output less input, as mean_shift
+    std::optional<double> rms_change;  // root mean square of output less input, likewise
 };
 
 template <class V, Like<Verification> T>
@@ -90,7 +90,7 @@ void fields(V& v, T& verification) {
     v("seam_map", or_null(verification.seam_map), "what seam_error is the maximum of, to three digits");
     v("mean_shift", verification.mean_shift,
       "mean of the output less that of the input, clipped to [0,1], where they were looked at");
-    v("rms_change", verification.rms_change, "root mean square of the same difference");
+    v("rms_change", verification.rms_change, "root mean square of output less input, likewise");
 }
 
 /// The quality of the output against the clean image, if that is known.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <vector>
@@ -38,10 +39,24 @@ std::optional<int64_t> halo_of(const config::PointSettings& settings, const plan
     return settings.halo.kind == Kind::exact ? std::optional(point.facts().exact_halo) : std::nullopt;
 }
 
+/// Returns the extent of the largest window, which is smaller than patch and halo only where the image is.
+Extent window_extent(const Extent& image, int64_t patch, int64_t halo) {
+    return {std::min(image.h, patch + 2 * halo), std::min(image.w, patch + 2 * halo)};
+}
+
+/// Returns the extent of the image that the settings name; endless where a file or the number of ranks decides.
+Extent image_extent(const config::ImageSettings& image) {
+    constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
+    if (!image.path.empty()) return {kEndless, kEndless};
+    return {image.height_per_rank > 0 ? kEndless : image.height, image.width};
+}
+
 bool is_same_work(const plan::Point& point, const config::PointSettings& simulated) {
     const auto& settings = point.settings;
-    return settings.network == simulated.network && settings.dtype == simulated.dtype &&
-           settings.patch == simulated.patch && point.halo == halo_of(simulated, point) && !plan::is_in_bands(point);
+    const int64_t patch = settings.patch, halo = point.halo.value_or(0);
+    return settings.network == simulated.network && settings.dtype == simulated.dtype && patch == simulated.patch &&
+           point.halo == halo_of(simulated, point) && !plan::is_in_bands(point) &&
+           window_extent(point.source.extent, patch, halo) == window_extent(image_extent(simulated.image), patch, halo);
 }
 
 /// The engine, device and settings that decide how long a forward call takes. A table has the times of one.
@@ -90,10 +105,11 @@ std::string measured_call_table(const ResultsFile& results, const config::PointS
         if (seconds && !is_known) times.push_back({*point.batch, *seconds});
     }
     if (times.empty())
-        throw UsageError(
-            fmt::format("timed.results = {}: no forward calls of {} with patch {}, the same halo and {}; it holds {}",
-                        results.file.string(), simulated.network.name(), simulated.patch, name_of(simulated.dtype),
-                        list_labels(results)));
+        throw UsageError(fmt::format(
+            "timed.results = {}: no forward calls of {} with patch {}, the same halo and extent of the windows and "
+            "{}; it holds {}",
+            results.file.string(), simulated.network.name(), simulated.patch, name_of(simulated.dtype),
+            list_labels(results)));
     return config::call_table(std::move(times));
 }
 

@@ -542,11 +542,11 @@ class CustomNetworkTest(program.ProgramTest):
         point, = program.points(self.folder / 'out')
         self.assertEqual((point['point']['network'], point['point']['engine']), ('dncnn', 'torch'))
 
-    def test_a_known_network_for_samples_to_255_is_no_short_way(self):
-        """Whether a card says so or a few windows show it: as weights of the network it would be told samples of 0 to 1."""
+    def model_to_255(self, key):
+        """Weights of a DnCNN for samples of 0 to 255, and its ONNX file, with the level of the training under `key`."""
         content = (program.REPOSITORY / 'models' / 'dncnn_color_sigma0.1.safetensors').read_bytes()
         length = int.from_bytes(content[:8], 'little')
-        header, values = content[:8 + length], bytearray(content[8 + length:])
+        header, values = content[:8 + length].replace(b'"sigma"', key), bytearray(content[8 + length:])
         for name, tensor in json.loads(content[8:8 + length]).items():
             if name.endswith('.bias'):
                 begin, end = tensor['data_offsets']
@@ -554,21 +554,34 @@ class CustomNetworkTest(program.ProgramTest):
                 values[begin:end] = array.array('f', [255 * value for value in floats]).tobytes()
         weights, model = self.folder / 'to255.safetensors', self.folder / 'to255.onnx'
         weights.write_bytes(header + values)
-        for source, card, found in ((weights, '', 'its range was found by trying'), ('default', 'range: 255\n', 'its range is that of the card'),
-                                    (weights, 'range: 1\n', '')):
-            program.run('networks', '--export', model, '--network', 'dncnn', '--weights', source, code=0)
-            beside = self.write('to255.onnx.card.yaml', card) if card else None
-            said = program.run('networks', model, code=0).stdout
-            self.assertIn(found if found else 'weights of dncnn', said)
-            self.assertEqual(bool(re.search(r'range +255', said)), bool(found), said)
-            if source == weights and not beside:
-                image = self.write('in.png', program.png(48, 40))
-                line = program.run('denoise', image, self.folder / 'out.png', '--network', model, '--add-noise', '0.1', code=0).stdout
-                self.assertIn(', to255, ', line)
-                before, after = map(float, re.search(r'PSNR ([0-9.]+) -> ([0-9.]+) dB', line).groups())
-                self.assertGreater(after, before + 1)
-                said = program.run('denoise', image, self.folder / 'out.png', '--weights', weights, '--add-noise', '0.1', code=0).stdout
-                self.assertIn('more than noise does: the weights may be of another network', said)
+        program.run('networks', '--export', model, '--network', 'dncnn', '--weights', weights, code=0)
+        return weights, model
+
+    def looked_at(self, model):
+        return program.run('networks', model, code=0).stdout
+
+    def test_a_network_for_samples_to_255_is_found_by_trying(self):
+        """As weights of the network it would get samples of 0 to 1."""
+        weights, model = self.model_to_255(b'"level"')
+        self.assertRegex(self.looked_at(model), r'its range was found by trying [^!]* range +255\n')
+        image = self.write('in.png', program.png(48, 40))
+        denoise = ('denoise', image, self.folder / 'out.png', '--add-noise', '0.1')
+        line = program.run(*denoise, '--network', model, code=0).stdout
+        self.assertIn(', to255, ', line)
+        before, after = map(float, re.search(r'PSNR ([0-9.]+) -> ([0-9.]+) dB', line).groups())
+        self.assertGreater(after, before + 1)
+        said = program.run(*denoise, '--weights', weights, code=0).stdout
+        self.assertIn('more than noise does: the weights may be of another network', said)
+
+    def test_the_card_of_a_known_network_states_its_range(self):
+        _, model = self.model_to_255(b'"sigma"')
+        self.assertIn('weights of dncnn', self.looked_at(model), 'a level of its training is in [0,1] units')
+        card = self.write('to255.onnx.card.yaml', 'range: 255\n')
+        self.assertRegex(self.looked_at(model), r'its range is that of the card [^!]* range +255\n')
+        card.write_text('range: 1\nalignment: 2\n')
+        said = self.looked_at(model)
+        self.assertIn('weights of dncnn', said)
+        self.assertRegex(said, r'says otherwise .*alignment 2')
 
     def engines_of_another_version(self):
         """A folder of engines that says that ONNX Runtime was updated."""

@@ -230,16 +230,16 @@ class Folders(program.ProgramTest):
         self.assertIn('2 images: 0 denoised, 0 failed, 1 interrupted, 1 there already', said)
 
     def test_a_dry_run_that_a_signal_ends_is_unfinished(self):
-        picture = png(160, 160, value=noise)
-        self.make(**{f'{i:03}_png': picture for i in range(300)})
+        picture = png(28, 28, value=noise)
+        self.make(**{f'{i:04}_png': picture for i in range(4000)})  # seconds
         process = self.start(command('denoise', self.folder / 'in', self.folder / 'out', *FAST, '--json', '--dry-run'))
         caught = re.compile(r'SigCgt:\s+(\w+)')
         wait_until(lambda: int(caught.search(Path(f'/proc/{process.pid}/status').read_text())[1], 16) >> signal.SIGTERM - 1 & 1,
                    'handler of the signal')
         total, said = self.ended_by_signal(process)
-        self.assertEqual((total['to_denoise'] + total['not_begun'], total['failed'], total['interrupted']), (300, 0, 0))
+        self.assertEqual((total['to_denoise'] + total['not_begun'], total['failed'], total['interrupted']), (4000, 0, 0))
         self.assertGreater(total['not_begun'], 0)
-        self.assertRegex(said, rf"300 images: {total['to_denoise']} to denoise, 0 failed, {total['not_begun']} not begun[;\n]")
+        self.assertRegex(said, rf"4000 images: {total['to_denoise']} to denoise, 0 failed, {total['not_begun']} not begun[;\n]")
 
     def test_a_signal_to_one_rank_ends_all(self):
         picture = png(160, 160, value=noise)

@@ -954,7 +954,7 @@ TEST_F(Onnx, RefusesNetworksThatAreNoneOfThese) {
                 AllOf(HasSubstr("network.onnx"), HasSubstr("without convolutions")));
 }
 
-/// safetensors, whose header begins at that byte, are told by their length.
+/// In safetensors that byte begins the header; what is before it, a length, tells them apart.
 TEST_F(Onnx, MayHaveABraceForItsNinthByte) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 20}, 2);
     ModelProto model = exported(weights);

@@ -280,13 +280,17 @@ TEST(Pickle, OfSettingsBesideTheWeightsDropsThem) {
 }
 
 TEST(Pickle, MayHoldDevicesAndTypesBesideTheWeights) {
-    const std::string items = text("device") + "ctorch\ndevice\n"s + text("cpu") + "\x85R"s + "s"s + text("type") +
-                              "ctorch\nfloat32\ns"s + text("size") + "ctorch\nSize\n("s + number(2) + "t\x85Rs"s;
+    std::string items = text("device") + "ctorch\ndevice\n"s + text("cpu") + "\x85Rs"s + text("size") +
+                        "ctorch\nSize\n("s + number(2) + "t\x85Rs"s;
+    for (const std::string type :
+         {"bfloat16", "bool", "float16", "float32", "float64", "int16", "int32", "int64", "int8", "uint8"})
+        items += text(type) + "ctorch\n" + type + "\ns";
+    for (const std::string type : {"bytearray", "complex"}) items += text(type) + "c__builtin__\n" + type + "\n)Rs";
     test::write_bytes(scratch(), file_of("}"s + text("state_dict") + dict_of(tensor({})) + "s" + items));
     EXPECT_EQ(load_state_dict(scratch()).size(), 1U);
 }
 
-/// It calls OrderedDict with a list of lists, and writes a str in opcodes of its own.
+/// Python 2 calls OrderedDict with a list of [key, value] lists and has opcodes of its own for str.
 TEST(Pickle, OfPython2IsRead) {
     const std::string name(300, 'n');
     const std::string key = "T\x2c\x01\0\0"s + name;
@@ -304,7 +308,7 @@ TEST(Pickle, OfPython2IsRead) {
 }
 
 /// A file of a megabyte could fill the memory with copies of one list.
-TEST(Pickle, AListIsUsedUpByItsDict) {
+TEST(Pickle, AnOrderedDictEmptiesItsList) {
     PickleHeap heap;
     heap.lists = {{ListRef{1}}, {std::string_view("key"), std::string_view("value")}};
     for (const size_t items : {1U, 0U}) {

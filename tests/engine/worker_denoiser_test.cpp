@@ -296,6 +296,8 @@ TEST_F(Worker, EndsWithItsLastWords) {
 
 TEST_F(Worker, SaysWhatTheEngineSays) {
     EXPECT_THAT(error_with(faulty("load=raise")), HasSubstr("ValueError: the engine dislikes these windows"));
+    for (const char* when : {"load=surrogate", "call=surrogate"})
+        EXPECT_THAT(error_with(faulty(when)), HasSubstr("ValueError: cannot read a\\udcff.bin"));
     const EngineOptions options = faulty("call=raise,from=2");
     const auto denoiser = make_denoiser(small_weights(), options);
     const auto first = run(*denoiser, options);
@@ -318,11 +320,14 @@ TEST_F(Worker, IsKilledWhenItHangs) {
 }
 
 TEST_F(Worker, RunsOutOfMemoryAndGoesOn) {
-    EngineOptions options = faulty("call=memory");
-    options.worker.memory_limit_bytes = int64_t{64} << 20;
-    const auto denoiser = make_denoiser(small_weights(), options);
-    EXPECT_THROW((void)run(*denoiser, options), OutOfMemory);
-    EXPECT_THROW((void)run(*denoiser, options), OutOfMemory);
+    for (const char* way : {"call=memory", "call=primitive"}) {
+        EngineOptions options = faulty(way);
+        options.worker.memory_limit_bytes = int64_t{64} << 20;
+        const auto denoiser = make_denoiser(small_weights(), options);
+        EXPECT_THROW((void)run(*denoiser, options), OutOfMemory) << way;
+        EXPECT_THROW((void)run(*denoiser, options), OutOfMemory) << way;
+    }
+    EXPECT_THAT(error_with(faulty("call=primitive")), HasSubstr("primitive")) << "without a limit: another failure";
 }
 
 TEST_F(Worker, MayWriteMoreThanAPipeHolds) {

@@ -173,7 +173,7 @@ TEST(Scaling, PointsThatAreNotValidAreWarnedOf) {
     std::vector<Summary> summaries{summarise(traces[0]), summarise(traces[1]), summarise(traces[2])};
     summaries[0].validity = summaries[2].validity = Validity::invalid;
     const auto all = find_scalings(study_points(traces, summaries));
-    EXPECT_THAT(all.at(0).warnings, ElementsAre(HasSubstr("INVALID are those of ranks 1, 4")));
+    EXPECT_THAT(all.at(0).warnings, ElementsAre(HasSubstr("INVALID at 1, 4 ranks")));
 }
 
 TEST(Scaling, AnAutomaticHaloIsOneSettingWhateverItTakes) {

@@ -228,8 +228,9 @@ TEST(Csv, FrameworksHaveTheColumnsOfTheirStudyAndMultiplesOfTheLeast) {
     bf16.point.settings.dtype = Precision::bf16;
     record::PointTrace wrong = engine_trace(EngineKind::onnxruntime, 0.5, 50);  // the least memory, and no row
     wrong.verification.outcome = record::Verification::Outcome::failed;
+    const record::PointTrace clock = engine_trace(EngineKind::timed, 0.1, 10);
     const auto records = written({engine_trace(EngineKind::torch, 0.5, 600), engine_trace(EngineKind::jax, 0.25, 900),
-                                  bf16, wrong, unmeasured_trace(record::PointStatus::failed, "not installed")},
+                                  bf16, wrong, clock, unmeasured_trace(record::PointStatus::failed, "not installed")},
                                  CsvStyle::frameworks);
     ASSERT_EQ(records.size(), 4U) << "a point without figures has no row";
     EXPECT_EQ(records[0],

@@ -101,6 +101,16 @@ TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
         << "which halo that is is not known yet";
     EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }), HasSubstr("timed.results"));
+    record::PointTrace small = called(4, 0.5);
+    small.point.source.extent.h = 63;
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({small}), wanted()); }), HasSubstr("extent"))
+        << "its windows have fewer rows";
+    other = wanted();
+    other.image.path.clear();
+    other.image.height = 63;
+    EXPECT_EQ(measured_call_table(file_of({small}), other), "4:0.5");
+    other.image.path = "large.png";
+    EXPECT_THROW((void)measured_call_table(file_of({small}), other), UsageError);
     record::PointTrace in_slabs = called(4, 0.5);
     in_slabs.point.exchanges_rows = true;
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({in_slabs}), wanted()); }),

@@ -83,7 +83,7 @@ TEST(DenoiseImage, ComputesInThePrecisionThatIsAskedFor) {
     EXPECT_NE(denoise(view(picture), options).values, in_fp32.values);
 }
 
-/// Each thread has scratch memory of its own.
+/// The engine native, which is taken here, has scratch memory for each thread.
 TEST(DenoiseImage, ComputesInAsManyThreadsAsAreAskedFor) {
     const FloatImage picture = make_picture(3);
     DenoiseOptions options = small_dncnn();

@@ -297,14 +297,17 @@ TEST_F(VerificationTest, TheChangeIsThatOfSamplesThatAreFiniteInBoth) {
     found.agree(world_);
     EXPECT_EQ(found.mean_shift(), 0.25);
     EXPECT_EQ(found.rms_change(), 0.25);
-    if (world_.is_root()) std::ranges::copy(std::array{0.0F, 0.0F, 0.0F, 0.0F}, in.as<float>());
-    if (world_.is_root()) std::ranges::copy(std::array{0.75F, 0.0F, 0.0F, 0.0F}, out.as<float>());
-    TrivialOutput of_both;
-    of_both.add(in, out);
-    of_both.agree(world_);
-    if (world_.size() == 2) {
-        EXPECT_DOUBLE_EQ(of_both.rms_change().value(), std::sqrt((0.5625 + 2 * 0.0625) / 6));
-    }
+}
+
+TEST_F(VerificationTest, TheChangeIsThatOfAllRanks) {
+    image::Image in({1, 4}, 1, DType::f32), out(in.extent(), 1, DType::f32);
+    std::fill_n(in.as<float>(), 4, 0.25F);
+    std::fill_n(out.as<float>(), 4, world_.is_root() ? 1.0F : 0.5F);
+    TrivialOutput found;
+    found.add(in, out);
+    found.agree(world_);
+    const double others = world_.size() - 1;
+    EXPECT_DOUBLE_EQ(found.rms_change().value(), std::sqrt((0.5625 + others * 0.0625) / (1 + others)));
 }
 
 TEST_F(VerificationTest, AConstantImageMayStayConstant) {

@@ -50,7 +50,7 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
         lowest_level_ = std::min(lowest_level_, level);
         highest_level_ = std::max(highest_level_, level);
     }
-    if (image.bands == first_point().settings.image.bands) pixels_ += trace.useful_pixels;  // each pixel once
+    if (image.bands == first_point().settings.image.bands) pixels_ += trace.useful_pixels;  // groups have the same ones
     seconds_ += pass.summary.pipeline_s.value_or(0);
     if (!trace.quality) return;
     const record::Quality& quality = *trace.quality;

@@ -60,8 +60,8 @@ class StackFigures {
     std::vector<std::string> lost_;              // metadata that the output lacks, of any page
     double lowest_sigma_ = 1, highest_sigma_ = 0;
     double lowest_level_ = kEndless, highest_level_ = 0;  // the same in the samples' units, where they have a range
-    std::vector<BandRange> ranges_;                       // of the groups of bands
-    int64_t num_bands_ = 0;                               // in all groups
+    std::vector<BandRange> ranges_;                       // one for each group of bands, or one for all bands
+    int64_t num_bands_ = 0;                               // the last band of any group; 0: not by bands
     double pixels_ = 0, seconds_ = 0;
     double noisy_error_ = 0, denoised_error_ = 0, num_compared_ = 0;  // squared errors of samples
 };

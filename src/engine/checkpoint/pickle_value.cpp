@@ -41,7 +41,7 @@ std::optional<PickleValue> rebuild_tensor(const std::vector<PickleValue>& argume
 }
 
 /// An OrderedDict is called without arguments, or by Python 2 with a list of lists of a key and its value. The list is
-/// used up: a hostile file could make any number of dicts of it.
+/// emptied: a hostile file could copy it into any number of dicts.
 std::optional<PickleValue> make_ordered_dict(const std::vector<PickleValue>& arguments, PickleHeap& heap) {
     const auto* list = arguments.size() == 1 ? std::get_if<ListRef>(&arguments[0]) : nullptr;
     if (list == nullptr && !arguments.empty()) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<PickleValue> make_ordered_dict(const std::vector<PickleValue>& arg
 
 /// Classes of what training scripts and Lightning save beside the weights, as `module.name`. Nothing of them is made.
 bool is_setting(std::string_view module, std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kSettings{{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kSettings{{
         {"__builtin__", "bytearray"},
         {"__builtin__", "complex"},
         {"__builtin__", "dict"},  // what a defaultdict makes
@@ -78,11 +78,17 @@ bool is_setting(std::string_view module, std::string_view name) {
         {"numpy._core.multiarray", "scalar"},
         {"_codecs", "encode"},  // the bytes of a NumPy number
         {"torch", "Size"},
-        {"torch", "bfloat16"},  // these are not called
         {"torch", "device"},
+        {"torch", "bfloat16"},  // types are named, never called
+        {"torch", "bool"},
         {"torch", "float16"},
         {"torch", "float32"},
         {"torch", "float64"},
+        {"torch", "int16"},
+        {"torch", "int32"},
+        {"torch", "int64"},
+        {"torch", "int8"},
+        {"torch", "uint8"},
         {"pytorch_lightning.utilities.parsing", "AttributeDict"},
         {"lightning.fabric.utilities.data", "AttributeDict"},
         {"lightning_fabric.utilities.data", "AttributeDict"},

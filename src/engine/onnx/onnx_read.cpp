@@ -279,7 +279,7 @@ class GraphReader {
 bool is_onnx(Bytes file) {
     constexpr auto kVersionField = std::byte{0x08};  // field 1, type integer
     constexpr auto kMostVersions = std::byte{0x20};
-    constexpr size_t kLengthBytes = 8;  // of safetensors, which may begin alike: the upper ones are 0
+    constexpr size_t kLengthBytes = 8;  // safetensors may begin alike: with a length below 16 MiB in 8 bytes
     const auto begin = file.first(std::min(file.size(), kLengthBytes));
     return begin.size() > 3 && begin[0] == kVersionField && begin[1] > std::byte{0} && begin[1] < kMostVersions &&
            std::ranges::any_of(begin.subspan(3), [](std::byte each) { return each != std::byte{0}; });

@@ -24,17 +24,19 @@ std::optional<double> noise_level(const std::string& text) {
     return is_level ? std::optional(sigma) : std::nullopt;
 }
 
-/// The level of `sigma_train`, which is ours, or `sigma`, which other programs use for other things, too.
+/// Reads `sigma_train`, which must be a level. Without it `sigma` is taken where it is one: other programs store other
+/// values under that name.
 std::optional<double> trained_sigma(const Metadata& metadata, const std::string& source) {
-    const auto ours = metadata.find(kLevel), other = metadata.find("sigma");
-    const auto others_level = other == metadata.end() ? std::nullopt : noise_level(other->second);
-    if (ours == metadata.end()) return others_level;
+    const auto ours = metadata.find(kLevel);
+    const auto other = metadata.find("sigma");
+    const auto level_of_other = other == metadata.end() ? std::nullopt : noise_level(other->second);
+    if (ours == metadata.end()) return level_of_other;
     const auto level = noise_level(ours->second);
     if (!level)
         throw UsageError(
             fmt::format("{}, metadata '{}': {} is no noise level in [0,1] units (25 of 255 grey levels are 0.098)",
                         source, kLevel, shown(ours->second)));
-    if (others_level && *others_level != *level)
+    if (level_of_other && *level_of_other != *level)
         throw UsageError(source +
                          ", metadata 'sigma_train' and 'sigma': they say two noise levels; leave the wrong one out");
     return level;

@@ -133,8 +133,8 @@ std::vector<std::string> find_warnings(const StudyPoints& points) {
         if (measured.summary->validity != Validity::valid)
             add_item(invalid, std::to_string(measured.trace->point.num_ranks), ", ");
     if (!invalid.empty())
-        warnings.push_back("a speed-up is as good as the points that it compares, and INVALID are those of ranks " +
-                           invalid);
+        warnings.push_back(
+            fmt::format("INVALID at {} ranks: speed-ups that compare these points are not reliable", invalid));
     return warnings;
 }
 

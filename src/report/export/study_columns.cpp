@@ -3,6 +3,7 @@
 // as well.
 #include "base/mapped.hpp"
 #include "base/statistics.hpp"
+#include "config/text.hpp"
 #include "measure/study/variants.hpp"
 #include "report/export/exports.hpp"
 
@@ -111,7 +112,7 @@ Figures figures_of(const NamedPoint& point) {
 /// The rows whose figures are set against each other.
 std::string group_of(const NamedPoint& point) {
     const auto& settings = point.trace().point.settings;
-    return point.source + "\n" + settings.network.name() + "\n" + std::string(name_of(settings.dtype));
+    return point.source + "\n" + config::format_setting(settings.network) + "\n" + std::string(name_of(settings.dtype));
 }
 
 void lower_to(Figures& least, const Figures& figures) {
@@ -145,7 +146,8 @@ CsvRow reference_row(const NamedPoint& point) {
 
 std::string frameworks_text(std::span<const ResultsFile> files) {
     auto points = named_points(files);
-    std::erase_if(points, [](const NamedPoint& point) { return !point.summary().pipeline_s; });
+    std::erase_if(points,
+                  [](const NamedPoint& point) { return !point.summary().pipeline_s || point.summary().simulated; });
     std::map<std::string, Figures> least;
     for (const auto& point : points) lower_to(least[group_of(point)], figures_of(point));
     return csv_of(points, files.size() > 1,

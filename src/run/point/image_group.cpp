@@ -204,7 +204,7 @@ void Runner::Impl::conclude_all(std::vector<WaitingImage>& images) {
             });
         else if (image.job.turn)
             (void)attempt(image.job.turn);  // its error names the current page
-        begin(Activity::waiting);
+        if (image.team->ranks.size() > 1) begin(Activity::waiting);
         image.prepared.share.reset();
         image.job.done({image.trace, image.user_error, image.images_in_pass});
     }

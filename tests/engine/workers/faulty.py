@@ -29,6 +29,10 @@ def fail(how, options):
             time.sleep(0.01)
     elif how == "raise":
         raise ValueError("the engine dislikes\nthese windows")
+    elif how == "surrogate":
+        raise ValueError("cannot read a\udcff.bin")  # so Python names a file that is not UTF-8
+    elif how == "primitive":
+        raise RuntimeError("Status: 1, message: could not create a primitive")  # so TensorFlow names oneDNN's want of memory
     elif how == "memory":
         return bytearray(1 << 34)  # beyond the limit
     elif how == "chatter":

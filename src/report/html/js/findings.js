@@ -7,7 +7,7 @@ pb.times = value =>
 pb.within = (low, high) =>
     pb.isNumber(low) && pb.isNumber(high) ? ` (95 %: ${pb.number(low)} to ${pb.number(high)})` : '';
 
-/// Names those of the points whose measurement is not valid.
+/// Lists the INVALID ones of the points, in brackets; empty where there are none.
 pb.invalidWords = (file, indices) => {
   const invalid = file.pointsOf(indices).filter(point => pb.statusOf(point) === 'INVALID');
   return invalid.length > 0 ? ` (INVALID: ${invalid.map(point => point.label).join(', ')})` : '';
