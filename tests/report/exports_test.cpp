@@ -172,6 +172,21 @@ TEST(Chrome, HasAProcessForEachRankAndALineForEachStage) {
     EXPECT_EQ(spans, 2 * kTraceRanks);
 }
 
+TEST(Chrome, ARankOnAnotherHostIsAnotherProcess) {
+    record::PointTrace elsewhere = three_rank_trace();
+    elsewhere.ranks[0].host = "elsewhere";
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace()}), results_of({elsewhere})});
+    std::map<int, std::string> processes;
+    std::map<std::string, int> spans;
+    for (const auto& event : trace["traceEvents"]) {
+        if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
+        if (event["name"] == "forward") ++spans[processes.at(event["pid"])];
+    }
+    EXPECT_THAT(processes, testing::SizeIs(kTraceRanks + 1));
+    EXPECT_EQ(spans["rank 0@elsewhere"], 1);
+    EXPECT_EQ(spans["rank 0@" + three_rank_trace().ranks[0].host], 1);
+}
+
 TEST(Chrome, PutsSpansOnOneClockInMicroseconds) {
     const Parsed trace = exported("chrome", {results_of({three_rank_trace()})});
     for (const auto& event : trace["traceEvents"]) {
