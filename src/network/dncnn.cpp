@@ -30,6 +30,11 @@ constexpr int64_t kDepthOfIrcnn = 7;
 constexpr const char* kIrcnnNote =
     "read as a DnCNN; KAIR's IRCNN has the same names and shapes but dilated convolutions, and would be computed wrong";
 
+/// What names leave open. `has_kairs_names`: those of its DnCNN without batch norm.
+const char* names_note(bool has_kairs_names, int64_t depth) {
+    return has_kairs_names && depth == kDepthOfIrcnn ? kIrcnnNote : kNamesNote;
+}
+
 /// Convolution `i` of `depth`, as a checkpoint names it.
 using FilterOf = std::function<Filter(int64_t i, int64_t depth)>;
 
@@ -141,8 +146,7 @@ KeyLayout layout_of(const Sequence& sequence, DncnnShape shape, const Checkpoint
     shape.width = tensors.channels_made(sequence.filters.front().weights, shape.width);
     shape.residual = DncnnResidual::subtract;
     const double eps = sequence.eps();
-    const bool may_be_ircnn = sequence.is_called("model") && !sequence.has_norm() && shape.depth == kDepthOfIrcnn;
-    std::string note = may_be_ircnn ? kIrcnnNote : kNamesNote;
+    std::string note = names_note(sequence.is_called("model") && !sequence.has_norm(), shape.depth);
     if (sequence.has_norm()) note += "; " + eps_note(eps);
     const auto filter_of = [&](int64_t i, int64_t) { return sequence.filters[static_cast<size_t>(i)]; };
     return {"dncnn (Sequential)", shape, chain(shape, filter_of), eps, note};
@@ -180,7 +184,7 @@ std::vector<KeyLayout> DncnnShape::layouts(const CheckpointTensors& tensors) con
         const Graph graph = chain(found, naming.filter_of);
         const double eps = naming.filter_of == kair_filter ? kEpsOfAuthors : kEps;
         std::string note = eps == kEps ? "" : eps_note(eps);
-        if (naming.filter_of == kair_merged_filter) note = found.depth == kDepthOfIrcnn ? kIrcnnNote : kNamesNote;
+        if (naming.filter_of == kair_merged_filter) note = names_note(true, found.depth);
         layouts.push_back({fmt::format("dncnn ({})", naming.name), found, graph, eps, note});
     }
     if (const auto sequence = find_sequence(tensors)) layouts.push_back(layout_of(*sequence, *this, tensors));

@@ -61,6 +61,7 @@ void StackFigures::add(const StackPass& pass, int64_t page) {
 
 ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const LineNote& sigma_note) const {
     StackPass all = first_.value();
+    const std::string ranges = ranges_note();
     record::PointTrace& trace = all.trace;
     trace.point.settings.image.bands.clear();
     trace.quality = quality();
@@ -76,7 +77,7 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
                                     {low_.note()},
                                     {tiny_.line()},
                                     is_noise_alike_ ? sigma_note : LineNote{noise_.line()},
-                                    {ranges_note()},
+                                    {ranges},
                                     {levels_note()},
                                     halo_note(trace.point),
                                     {seams_.line()},
@@ -84,7 +85,7 @@ ImageLine StackFigures::line(const DenoiseJob& names, int64_t num_pages, const L
                                    !beyond_.pages.empty()});
     line.pages = num_pages;
     if (num_bands_ > 0) line.channels = num_bands_;
-    if (!ranges_note().empty()) line.low = line.high = std::nullopt;
+    if (!ranges.empty()) line.low = line.high = std::nullopt;
     return line;
 }
 
