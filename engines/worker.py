@@ -255,6 +255,7 @@ def main():
         raise
     rank.send(REPLY.pack(OK, 0, 0, 0) + ready.encode())
     serve(rank, adapter, engine, windows)
+    del engine  # PyTorch removes what it unpacked into temporary files
     os._exit(0)  # the threads of a framework can take long to end
 
 

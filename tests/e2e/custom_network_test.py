@@ -377,6 +377,7 @@ class CustomNetworkTest(program.ProgramTest):
 
     def test_code_runs_in_the_engine_pytorch(self):
         files = self.files(['attention'], 'py') + self.files(('dilated', 'exported'), 'pt2')
+        unpacked = set(Path('/tmp').glob('*/dilated'))  # LibTorch unpacks packages nowhere else
         result, points = self.run_study(self.study_of('pytorch', (files, '')), '--trust-model', code=0)
         self.assertEqual([point['point']['network'] for point in points], files)
         for file, point in zip(files, points):
@@ -385,6 +386,7 @@ class CustomNetworkTest(program.ProgramTest):
                 self.assert_seamless(point)
                 other = 'torch' if file.endswith('dilated.pt2') else 'pytorch itself'
                 self.assertIn(f'against {other}, ', self.notes_of(point))
+        self.assertLessEqual(set(Path('/tmp').glob('*/dilated')), unpacked)
 
     def test_a_network_that_pads_by_itself_gives_what_it_gives_for_the_whole_image(self):
         """The reference is the network's own call; 90 and 107 are no multiples of its windows of 8 pixels."""
