@@ -1,6 +1,6 @@
-# pb_add_layer(name SOURCES .. LINKS .. PRIVATE_LINKS ..): the static library pb_<name> from src/<name>, where its headers
-# lie beside its sources; include/patchbench/ holds those that a program outside needs too. Layers link only the layers they
-# may include (tests/check_layers.py enforces the table).
+# pb_add_layer(name SOURCES .. LINKS .. PRIVATE_LINKS ..): the library pb_<name> from src/<name>, where its headers lie beside
+# its sources; include/patchbench/ holds those that a program outside needs too. Layers link only the layers they may include
+# (tests/check_layers.py enforces the table).
 add_library(pb_options INTERFACE)
 target_compile_options(pb_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-missing-field-initializers>
@@ -22,7 +22,7 @@ endfunction()
 
 function(pb_add_layer name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
-    add_library(pb_${name} STATIC ${ARG_SOURCES})
+    add_library(pb_${name} ${PATCHBENCH_LIBRARIES} ${ARG_SOURCES})
     pb_include_project(pb_${name})
     target_link_libraries(pb_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} pb_options)
     pb_add_headers(${name} LINKS pb_${name} ${ARG_PRIVATE_LINKS})

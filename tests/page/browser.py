@@ -48,7 +48,7 @@ class Browser:
 
         self._process = subprocess.Popen([program, *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL, preexec_fn=place_pipes, pass_fds=(3, 4),
-                                         start_new_session=True)
+                                         env=dict(os.environ, TMPDIR=self._profile.name), start_new_session=True)
         for end in (own_end, other_end, read_end, write_end):
             os.close(end)
         self._in, self._out = to_browser, from_browser
