@@ -1,6 +1,6 @@
-# pb_add_layer(name SOURCES .. LINKS .. PRIVATE_LINKS ..): the library pb_<name> from src/<name>, where its headers lie beside
-# its sources; include/patchbench/ holds those that a program outside needs too. Layers link only the layers they may include
-# (tests/check_layers.py enforces the table).
+# pb_add_layer(name [STATIC] SOURCES .. LINKS .. PRIVATE_LINKS ..): the library pb_<name> from src/<name>, where its headers lie
+# beside its sources; include/patchbench/ holds those that a program outside needs too. Layers link only the layers they may
+# include (tests/check_layers.py enforces the table). Of a STATIC one tests can replace an object by their own.
 add_library(pb_options INTERFACE)
 target_compile_options(pb_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-missing-field-initializers>
@@ -21,8 +21,15 @@ function(pb_include_project target)
 endfunction()
 
 function(pb_add_layer name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
-    add_library(pb_${name} ${PATCHBENCH_LIBRARIES} ${ARG_SOURCES})
+    cmake_parse_arguments(ARG STATIC "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+    set(kind ${PATCHBENCH_LIBRARIES})
+    if(ARG_STATIC)
+        set(kind STATIC)
+    endif()
+    add_library(pb_${name} ${kind} ${ARG_SOURCES})
+    if(PATCHBENCH_LIBRARIES STREQUAL SHARED) # which a static one becomes a part of
+        set_target_properties(pb_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
     pb_include_project(pb_${name})
     target_link_libraries(pb_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} pb_options)
     pb_add_headers(${name} LINKS pb_${name} ${ARG_PRIVATE_LINKS})
