@@ -1,5 +1,7 @@
 #include "measure/trace_figures.hpp"
 
+#include "plan/rows.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -89,14 +91,22 @@ void add_gauges(const record::PointTrace& trace, Summary& summary) {
 
 }  // namespace
 
-const std::vector<double>* slowest_calls(const record::PointTrace& trace, bool idle_too) {
-    const std::vector<double>* slowest = nullptr;
+const record::RankTrace* slowest_rank(const record::PointTrace& trace, bool idle_too) {
+    const record::RankTrace* slowest = nullptr;
     for (const auto& rank : trace.ranks) {
-        const auto& calls = rank.forward_call_s;
-        if (calls.empty() || (rank.num_batches == 0 && !idle_too)) continue;
-        if (slowest == nullptr || median(calls) > median(*slowest)) slowest = &calls;
+        if (rank.forward_call_s.empty() || (rank.num_batches == 0 && !idle_too)) continue;
+        if (slowest == nullptr || median(rank.forward_call_s) > median(slowest->forward_call_s)) slowest = &rank;
     }
     return slowest;
+}
+
+double calls_per_window(const record::PointTrace& trace, const record::RankTrace& rank) {
+    const auto batch = static_cast<double>(trace.point.batch.value());
+    const config::PointSettings& settings = trace.point.settings;
+    if (settings.workload == config::Workload::whole || plan::is_in_bands(trace.point)) return 1 / batch;
+    const auto calls = static_cast<double>(rank.num_batches);
+    const bool is_padded = settings.last_batch == config::LastBatch::pad;
+    return calls * rank.work_per_call / (is_padded ? calls * batch : static_cast<double>(rank.num_windows));
 }
 
 std::optional<double> percentile(const std::vector<double>& samples, int percent) {
@@ -105,12 +115,13 @@ std::optional<double> percentile(const std::vector<double>& samples, int percent
 }
 
 void add_calls(const record::PointTrace& trace, Summary& summary) {
-    const std::vector<double>* const calls = slowest_calls(trace, true);
-    if (calls == nullptr || summary.simulated) return;
-    add_median(*calls, summary);
-    add_mean(*calls, summary);
-    summary.call_p90_s = percentile(*calls, 90);
-    summary.call_p99_s = percentile(*calls, 99);
+    const record::RankTrace* const rank = slowest_rank(trace, true);
+    if (rank == nullptr || summary.simulated) return;
+    const std::vector<double>& calls = rank->forward_call_s;
+    add_median(calls, summary);
+    add_mean(calls, summary);
+    summary.call_p90_s = percentile(calls, 90);
+    summary.call_p99_s = percentile(calls, 99);
 }
 
 void add_telemetry(const record::PointTrace& trace, Summary& summary) {

@@ -12,9 +12,13 @@ namespace pb::measure {
 /// Returns a percentile if there are enough samples for it: at least one of them must lie beyond it.
 [[nodiscard]] std::optional<double> percentile(const std::vector<double>& samples, int percent);
 
-/// Returns the calls of the rank with the largest median: of the ranks that had windows, or also of idle ones. Null
+/// Returns the rank whose calls have the largest median: of the ranks that had windows, or also of idle ones. Null
 /// where none of them has calls.
-[[nodiscard]] const std::vector<double>* slowest_calls(const record::PointTrace& trace, bool idle_too = false);
+[[nodiscard]] const record::RankTrace* slowest_rank(const record::PointTrace& trace, bool idle_too = false);
+
+/// Returns what to multiply the time of a call of `rank` by to get that of a window of its pass, of which a call has
+/// `batch`. Padding counts as windows. Cropped windows take a different time each: it is the mean.
+[[nodiscard]] double calls_per_window(const record::PointTrace& trace, const record::RankTrace& rank);
 
 /// Fills the figures of a call, from the rank with the largest median: the others wait for it.
 void add_calls(const record::PointTrace& trace, Summary& summary);

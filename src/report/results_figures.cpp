@@ -66,10 +66,13 @@ std::string runner_of(const plan::Point& point) {
                        config::format_setting(settings.layout), counted(point.threads, "thread"), settings.weights);
 }
 
-/// Returns the median of the slowest rank; nothing where no call was timed.
+/// Returns the median of the slowest rank, of cropped windows for the mean call of a full batch; nothing where no call
+/// was timed.
 std::optional<double> call_seconds(const record::PointTrace& trace) {
-    const auto* calls = measure::slowest_calls(trace);
-    return calls != nullptr ? std::optional(median(*calls)) : std::nullopt;
+    const record::RankTrace* rank = measure::slowest_rank(trace);
+    if (rank == nullptr) return std::nullopt;
+    const auto batch = static_cast<double>(trace.point.batch.value());
+    return median(rank->forward_call_s) * measure::calls_per_window(trace, *rank) * batch;
 }
 
 bool has_calls(const RecordedPoint& point) {

@@ -50,6 +50,21 @@ TEST(StudySummary, OfSeveralRanksTheSlowestCallsCount) {
     EXPECT_DOUBLE_EQ(forward.samples.at(0).interval->low, 2 * 0.9 * 1.6);
 }
 
+TEST(StudySummary, WindowsOfDifferentWorkCountByTheirMean) {
+    auto traces = batch_sweep();
+    for (auto& trace : traces) {
+        trace.ranks[0].num_windows = 7;
+        trace.ranks[0].work_per_call = 0.75;  // the timed call is that of the batch with the most work
+    }
+    const auto window_s = [&] { return summarise_all(traces).batch_times.at(0).samples.at(2).window_s; };
+    EXPECT_DOUBLE_EQ(window_s(), 0.75 * 3.2 / 4) << "the last batch is padded to four";
+    for (auto& trace : traces) trace.point.settings.last_batch = config::LastBatch::ragged;
+    EXPECT_DOUBLE_EQ(window_s(), 2 * 0.75 * 3.2 / 7) << "two calls compute seven windows";
+    EXPECT_DOUBLE_EQ(summarise_all(traces).batch_times.at(0).samples.at(2).interval->low, 0.9 * 2 * 0.75 * 3.2 / 7);
+    for (auto& trace : traces) trace.point.band_rows = 64;
+    EXPECT_DOUBLE_EQ(window_s(), 3.2 / 4) << "a call takes full bands, of which a pass has less than one each";
+}
+
 TEST(StudySummary, OfAnUnevenSplitTheMostWindowsCount) {
     auto traces = batch_sweep();
     for (auto& trace : traces) {

@@ -73,6 +73,9 @@ TEST(Simulated, DoesNotCompareWithMeasured) {
 TEST(MeasuredCalls, AreTheSlowestRanksMedianByBatch) {
     const auto table = measured_call_table(file_of({called(4, 0.5), called(1, 0.25), called(4, 9)}), wanted());
     EXPECT_EQ(table, "1:0.25,4:0.5") << "the first point that has a batch";
+    record::PointTrace cropped = called(4, 0.5);
+    for (auto& rank : cropped.ranks) rank.work_per_call = 0.5;
+    EXPECT_EQ(measured_call_table(file_of({cropped}), wanted()), "4:0.25") << "the mean call of the pass";
 }
 
 TEST(MeasuredCalls, AreOfOneEngine) {

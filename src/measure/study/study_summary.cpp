@@ -19,11 +19,11 @@ std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const record::Poi
     if (!summary.pipeline_s || !trace.point.batch || busiest == nullptr) return std::nullopt;
     BatchTimes::Sample sample{{*trace.point.batch, 0}, summary.index, std::nullopt};
     if (scope == TimeScope::forward) {
-        const auto* calls = slowest_calls(trace);
-        if (calls == nullptr) return std::nullopt;
-        const double windows = 1.0 / static_cast<double>(sample.batch);
-        sample.window_s = median(*calls) * windows;
-        if (const auto interval = median_interval(*calls)) sample.interval = *interval * windows;
+        const record::RankTrace* rank = slowest_rank(trace);
+        if (rank == nullptr) return std::nullopt;
+        const double calls = calls_per_window(trace, *rank);
+        sample.window_s = median(rank->forward_call_s) * calls;
+        if (const auto interval = median_interval(rank->forward_call_s)) sample.interval = *interval * calls;
     } else {
         const double windows = 1.0 / static_cast<double>(busiest->num_windows);
         sample.window_s = *summary.pipeline_s * windows;

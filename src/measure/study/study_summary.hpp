@@ -19,7 +19,8 @@
 
 namespace pb::measure {
 
-/// forward: time of one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
+/// forward: a window's mean share of the forward calls, slowest rank. pipeline: pipeline_s / windows of the busiest
+/// rank.
 enum class TimeScope : uint8_t { forward, pipeline };
 
 /// The seconds per window of points that differ only in batch, and the fits to them.
