@@ -163,7 +163,7 @@ double estimate_noise(const PixelView& image, double step) {
     if (levels.empty())
         throw UsageError(
             "the noise cannot be estimated: more than a fifth of the samples are clipped (black or white) "
-            "everywhere in the image; say what its standard deviation is");
+            "everywhere in the image; give sigma");
     return median(levels);
 }
 

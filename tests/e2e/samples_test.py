@@ -117,6 +117,11 @@ class Units(Samples):
         line = run('denoise', coarse, self.folder / 'out.npy', '--range=0:40', '--device', 'cpu').stdout
         self.assertAlmostEqual(float(re.search(r'sigma (\S+) in its units', line)[1]), 1.08, delta=0.08)
 
+    def test_sigma_auto_of_a_clipped_image_names_the_file(self):
+        black = self.write('black.npy', npy([255 * (i % 3 == 0) for i in range(64 * 64)], (64, 64), '|u1'))
+        result = run('denoise', black, self.folder / 'out.npy', '--device', 'cpu', code=2)
+        self.assertRegex(result.stderr, r'black\.npy: .*clipped.*give sigma')
+
     def test_what_is_no_data_is_kept_bit_for_bit(self):
         before = self.write_mapped()
         for place in (3000, 3001):  # a NaN of another kind, and an infinity

@@ -131,8 +131,14 @@ image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::Ima
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())
         throw UsageError(image.path + ": its centre has no data to find the noise in; give --sigma");
-    const image::NoiseEstimate noise =
-        image::find_noise(source.read_noisy(centre).view(), source.sample_step(), source.file()->has_lossy_colours());
+    const image::Image noisy = source.read_noisy(centre);
+    const image::NoiseEstimate noise = [&] {
+        try {
+            return image::find_noise(noisy.view(), source.sample_step(), source.file()->has_lossy_colours());
+        } catch (const UsageError& error) {
+            throw UsageError(image.path + ": " + error.what());
+        }
+    }();
     if (noise.sigma > 1)
         throw UsageError(image.path +
                          fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", noise.sigma));
