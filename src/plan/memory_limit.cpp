@@ -131,6 +131,22 @@ std::vector<int> members_in(const Topology& topology, const Point& point) {
     return members_of(topology, std::min(point.num_ranks, topology.num_ranks()), point.settings.placement);
 }
 
+/// Calls `take` with the place of each member and how many of them share its GPU, or of a point on the CPU its node. A
+/// GPU that has no name is one rank's.
+template <class Take>
+void for_each_share(const Point& point, const Topology& topology, const Take& take) {
+    const std::vector<int> members = members_in(topology, point);
+    for (const int rank : members) {
+        const RankPlace& place = topology.place_of(rank);
+        const auto sharers = std::ranges::count_if(members, [&](int member) {
+            const RankPlace& other = topology.place_of(member);
+            const bool has_its_gpu = !place.device_id().empty() && other.device_id() == place.device_id();
+            return member == rank || (other.node == place.node && (point.device == DeviceKind::cpu || has_its_gpu));
+        });
+        take(place, static_cast<double>(sharers));
+    }
+}
+
 }  // namespace
 
 bool fits_limit(const Point& point) {
@@ -162,30 +178,23 @@ double most_mib_of(const Point& point, const Topology& topology) {
     if (point.settings.memory_limit_mib > 0) return static_cast<double>(point.settings.memory_limit_mib);
     const bool on_gpu = point.device == DeviceKind::cuda;
     double least = std::numeric_limits<double>::infinity();
-    const std::vector<int> members = members_in(topology, point);
-    for (const int rank : members) {
-        const RankPlace& place = topology.place_of(rank);
-        const auto beside = std::ranges::count_if(members, [&](int member) {
-            const RankPlace& other = topology.place_of(member);
-            return other.node == place.node && (!on_gpu || other.device_id() == place.device_id());
-        });
+    for_each_share(point, topology, [&](const RankPlace& place, double sharers) {
         const double bytes = on_gpu ? kShareOfDevice * static_cast<double>(place.memory_bytes)
                                     : kShareOfMemory * static_cast<double>(place.free_host_bytes);
         // Groups of ranks beside this one may have devices of their own, but the node has one memory.
-        const double sharers = static_cast<double>(beside) * (on_gpu ? 1 : topology.num_apart);
-        if (bytes > 0) least = std::min(least, bytes / kMiB / sharers);
-    }
+        const double all_sharers = sharers * (on_gpu ? 1 : topology.num_apart);
+        if (bytes > 0) least = std::min(least, bytes / kMiB / all_sharers);
+    });
     return std::isinf(least) ? 0 : least;
 }
 
 double device_mib(const Point& point, const Topology& topology) {
     if (point.device != DeviceKind::cuda) return 0;
-    int64_t least = 0;
-    for (const int rank : members_in(topology, point)) {
-        const int64_t memory = topology.place_of(rank).memory_bytes;
-        if (memory > 0) least = least == 0 ? memory : std::min(least, memory);
-    }
-    return static_cast<double>(least) / kMiB;
+    double least = std::numeric_limits<double>::infinity();
+    for_each_share(point, topology, [&](const RankPlace& place, double sharers) {
+        if (place.memory_bytes > 0) least = std::min(least, static_cast<double>(place.memory_bytes) / kMiB / sharers);
+    });
+    return std::isinf(least) ? 0 : least;
 }
 
 std::vector<network::Strip> strips_of(const Point& point) {

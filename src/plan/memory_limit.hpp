@@ -35,7 +35,8 @@ void settle_winograd(Point& point);
 /// of 0.8 of its GPU's; 0: unknown.
 [[nodiscard]] double most_mib_of(const Point& point, const Topology& topology);
 
-/// The memory of the smallest GPU of the point's ranks in MiB; 0 where it is unknown or the point computes on the CPU.
+/// The least memory that a rank of the point has of its GPU, which ranks may share, in MiB; 0 where it is unknown or
+/// the point computes on the CPU.
 [[nodiscard]] double device_mib(const Point& point, const Topology& topology);
 
 /// Of a point with carried rows, on the padded image; one strip where it is not cut.

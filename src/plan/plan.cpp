@@ -217,7 +217,7 @@ void note_beyond_limit(Point& point, const Topology& topology) {
         point.notes.push_back(fmt::format("a rank is predicted to take {:.0f} MiB, {}", peak, what));
     };
     if (limit > 0 && peak > limit) note(fmt::format("more than memory_limit_mib = {:.0f}", limit));
-    if (device > 0 && peak > device) note(fmt::format("and its GPU has {:.0f}", device));
+    if (device > 0 && peak > device) note(fmt::format("and its GPU has {:.0f} for it", device));
 }
 
 Point make_point(const config::PointSettings& settings, int64_t index, const config::StudySettings& study,

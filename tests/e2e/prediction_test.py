@@ -42,7 +42,7 @@ class Prediction(program.ProgramTest):
         for options in (('--set', 'device=cuda'), ('--gpu-memory', '0.0078')):
             result = run('plan', study, '--ranks', '2', *options, code=0)
             self.assertRegex(result.stdout, r'(?m)^\d+ .* cuda +2 ')
-        self.assertRegex(result.stdout, r'a rank is predicted to take \d+ MiB, and its GPU has 8\n')
+        self.assertRegex(result.stdout, r'a rank is predicted to take \d+ MiB, and its GPU has 8 for it\n')
         self.assertIn('cpu', run('plan', study, '--ranks', '2').stdout)
 
     def test_plan_says_what_other_nodes_send(self):

@@ -108,6 +108,9 @@ TEST(StudySummary, TheSmallestDeviceIsTheLimit) {
     EXPECT_DOUBLE_EQ(summarise_all(traces, topology).batch_memory.at(0).limit_mib.value(), 400) << "rank 1 does not";
     topology.ranks[2].memory_bytes = 0;
     EXPECT_DOUBLE_EQ(summarise_all(traces, topology).batch_memory.at(0).limit_mib.value(), 1000) << "it is unknown";
+    for (const size_t rank : {0, 1}) topology.ranks[rank].device_uuid = "GPU-0";
+    for (auto& trace : traces) trace.point.settings.placement = config::Placement::compact;
+    EXPECT_DOUBLE_EQ(summarise_all(traces, topology).batch_memory.at(0).limit_mib.value(), 350) << "half of 700";
     for (auto& trace : traces) trace.point.device = DeviceKind::cpu;
     EXPECT_FALSE(summarise_all(traces, topology).batch_memory.at(0).limit_mib) << "a device's memory is not the CPU's";
 }

@@ -196,7 +196,7 @@ TEST(Plan, RanksOfAPlanHaveGpusOfTheMemoryThatIsSaid) {
     };
     EXPECT_THAT(notes_with(0), IsEmpty()) << "unknown, and no GPU is shared";
     EXPECT_THAT(notes_with(int64_t{80} << 30), IsEmpty());
-    EXPECT_THAT(notes_with(int64_t{8} << 20), Contains(HasSubstr(" MiB, and its GPU has 8")));
+    EXPECT_THAT(notes_with(int64_t{8} << 20), Contains(HasSubstr(" MiB, and its GPU has 8 for it")));
 }
 
 TEST(Plan, TheSmallestGpuDecidesWhetherAPointMayNotFit) {

@@ -94,7 +94,7 @@ struct MemoryFit {
     [[nodiscard]] std::optional<int64_t> largest_batch(double limit_mib) const;
 };
 
-/// Returns the memory that the engine of one rank may use: memory_limit_mib, or the memory of the smallest device that
+/// Returns the memory that the engine of one rank may use: memory_limit_mib, or its part of the smallest device that
 /// takes part. Nothing on a CPU without a limit.
 [[nodiscard]] std::optional<double> memory_limit_of(const plan::Point& point, const plan::Topology& topology);
 
