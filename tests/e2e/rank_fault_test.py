@@ -40,9 +40,19 @@ class RankFaults(faulty.FaultyTest):
         self.assert_goes_on()
 
     def test_an_error_between_collectives_ends_the_job(self):
-        outcome = self.with_fault(in_second_point('exchange', 'throw'))
-        self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT')
-        self.assertEqual(self.states(), ['ok'])
+        for schedule in ('contiguous', 'dynamic'):
+            with self.subTest(schedule=schedule):
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.study.write_text(f'{faulty.STUDY}\nschedule: {schedule}\n')
+                outcome = self.with_fault(in_second_point('exchange', 'throw'))
+                self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT')
+                self.assertEqual(self.states(), ['ok'])
+
+    def test_an_error_under_dynamic_scheduling_fails_its_point_alone(self):
+        self.study.write_text(f'{faulty.STUDY}\nschedule: dynamic\n')
+        outcome = self.with_fault('forward:throw:1')
+        self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT', goes_on=True)
+        self.assertEqual(self.states(), ['failed', 'ok', 'ok'])
 
     def test_exchanged_rows(self):
         """A rank fails while its neighbour waits for border rows: DnCNN exchanges 19 times in each of two passes, and

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <exception>
 #include <map>
 #include <vector>
 
@@ -50,8 +51,9 @@ struct SharedCounter::Impl {
         MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
         mpi::check(MPI_Win_lock_all(0, window));
     }
+    /// MPI_Win_free waits for all ranks. After an error they may never come: the window is left to MPI_Finalize.
     ~Impl() {
-        if (!mpi::is_running()) return;
+        if (!mpi::is_running() || std::uncaught_exceptions() > 0) return;
         MPI_Win_unlock_all(window);
         MPI_Win_free(&window);
     }
