@@ -89,11 +89,12 @@ std::string eps_note(double eps) {
 struct Sequence {
     std::string prefix;
     std::vector<Filter> filters;
+    std::string full_prefix;  // in the whole file
 
     [[nodiscard]] bool has_norm() const { return !filters[1].norm.empty(); }
     /// Whether the last part of the prefix is `name`: `netG.model.` is called model.
     [[nodiscard]] bool is_called(std::string_view name) const {
-        return ("." + prefix).ends_with(fmt::format(".{}.", name));
+        return ("." + full_prefix).ends_with(fmt::format(".{}.", name));
     }
     /// KAIR and the authors' training code take 1e-4; a Sequential is taken for theirs by its name and biases.
     [[nodiscard]] double eps() const {
@@ -119,7 +120,8 @@ std::optional<Sequence> find_sequence(const CheckpointTensors& tensors) {
         tensors.shapes, [](const auto& item) { return item.first == "0.weight" || item.first.ends_with(".0.weight"); });
     if (first == tensors.shapes.end()) return std::nullopt;
     Sequence found{.prefix = first->first.substr(0, first->first.size() - std::string_view("0.weight").size()),
-                   .filters = {}};
+                   .filters = {},
+                   .full_prefix = {}};
     const int64_t last = tensors.last_index(found.prefix);
     for (int64_t index = 0; index <= last;) {
         const auto filter = filter_at(tensors, found.prefix, index);
@@ -137,6 +139,7 @@ std::optional<Sequence> find_sequence(const CheckpointTensors& tensors) {
     });
     const bool lacks_bias = inner.has_bias && !(head.has_bias && tail.has_bias);
     if (!is_regular || lacks_bias || !head.norm.empty() || !tail.norm.empty()) return std::nullopt;
+    found.full_prefix = tensors.under + found.prefix;
     return found;
 }
 

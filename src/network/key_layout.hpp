@@ -11,7 +11,8 @@ namespace pb::network {
 
 /// What a checkpoint holds, without the values.
 struct CheckpointTensors {
-    std::map<std::string, std::vector<int64_t>> shapes;  // by the keys of the file
+    std::map<std::string, std::vector<int64_t>> shapes;  // by the keys of the file, without `under`
+    std::string under = {};                              // the prefix of the part of the file that this is
 
     /// Whether there are weights of the convolution `name`.
     [[nodiscard]] bool has(const std::string& name) const;

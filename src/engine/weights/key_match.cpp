@@ -65,7 +65,7 @@ Names prefixes_of(const CheckpointTensors& file) {
 }
 
 CheckpointTensors part_of(const CheckpointTensors& file, const std::string& prefix) {
-    CheckpointTensors part;
+    CheckpointTensors part{.shapes = {}, .under = file.under + prefix};
     for (auto each = file.shapes.lower_bound(prefix); each != file.shapes.end() && each->first.starts_with(prefix);
          ++each)
         part.shapes.emplace(each->first.substr(prefix.size()), each->second);
@@ -124,6 +124,16 @@ void refuse_gradient_step(const NetworkPart& part, const std::string& source) {
                     source, shown(part.prefix)));
 }
 
+/// Drops parts of other parts: a network of which a part alone looks like a network.
+void keep_outermost(std::vector<NetworkPart>& complete) {
+    std::ranges::sort(complete, {}, &NetworkPart::prefix);
+    const auto is_inner = [](const NetworkPart& outer, const NetworkPart& part) {
+        return part.prefix.starts_with(outer.prefix);
+    };
+    const auto inner = std::ranges::unique(complete, is_inner);
+    complete.erase(inner.begin(), inner.end());
+}
+
 NetworkPart choose(std::vector<NetworkPart> complete, const CheckpointTensors& file, const std::string& source) {
     std::ranges::stable_sort(complete, {}, rank_of);
     if (complete.size() > 1 && rank_of(complete[0]) == rank_of(complete[1]))
@@ -147,6 +157,7 @@ NetworkPart find_network(const CheckpointTensors& file, const std::string& sourc
         if (part.match.score > best.match.score) best = part;
         if (is_complete(part.match)) complete.push_back(std::move(part));
     }
+    keep_outermost(complete);
     if (!complete.empty()) return choose(std::move(complete), file, source);
     return best.match.is_likely() ? best : whole;
 }
