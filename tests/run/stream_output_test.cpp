@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -160,6 +161,47 @@ TEST_F(StreamOutput, MemoryDoesNotGrowWithTheImage) {
     (void)peak_mib(1024);  // what is loaded and allocated once
     const double small = peak_mib(1024);
     EXPECT_LT(peak_mib(4096), small + 4) << "64 MiB of samples";
+}
+
+TEST_F(StreamOutput, AChecksumUnderDynamicSchedulingHasWindowsOfEachRankVerified) {
+    config::PointSettings settings = real_settings();
+    settings.output = config::OutputKind::checksum;
+    settings.schedule = config::Schedule::dynamic;
+    settings.protocol.verify_probes = 1;
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    const auto has_windows = [](const record::RankTrace& rank) { return rank.num_windows > 0; };
+    if (!world_.is_root()) return;
+    EXPECT_GE(trace.verification.windows_checked, std::ranges::count_if(trace.ranks, has_windows));
+}
+
+TEST_F(StreamOutput, AChecksumKeepsSomeCoresOfEachPass) {
+    constexpr int64_t kEdge = 8, kCores = 20, kPasses = 12;
+    const config::ImageSettings scene{.height = kEdge * kCores, .width = kEdge, .channels = 1};
+    ImageSource source(scene);
+    ChecksumSink output(source);
+    output.remember_some(3);
+    std::set<int64_t> kept;
+    for (int64_t pass = 0; pass < kPasses; ++pass) {
+        output.start_pass();
+        for (int64_t i = 0; i < kCores; ++i) {
+            const Rect core{i * kEdge, 0, {kEdge, kEdge}};
+            EXPECT_FALSE(output.holds(core)) << "of the pass before";
+            source.read(core, output.map(core).pixels);
+            output.commit(core);
+        }
+        int64_t held = 0;
+        for (int64_t i = 0; i < kCores; ++i) {
+            const Rect core{i * kEdge, 0, {kEdge, kEdge}};
+            if (!output.holds(core)) continue;
+            ++held;
+            kept.insert(i);
+            EXPECT_TRUE(same_pixels(output.read(core), source.read_unit(core)));
+        }
+        EXPECT_EQ(held, 3);
+    }
+    EXPECT_GT(*kept.rbegin(), kCores / 2) << "not the first ones alone";
+    EXPECT_LT(*kept.begin(), kCores / 2);
 }
 
 TEST_F(StreamOutput, SimulatedDevicesPassAnImageIntoAChecksumThatIsVerified) {

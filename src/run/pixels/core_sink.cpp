@@ -126,6 +126,24 @@ void ChecksumSink::remember(const std::vector<Rect>& parts) {
     for (const Rect& part : parts) remembered_.push_back({part, {}});
 }
 
+void ChecksumSink::remember_some(int64_t count) { num_chosen_ = count; }
+
+void ChecksumSink::start_pass() {
+    StreamedSink::start_pass();
+    num_written_ = 0;
+    if (num_chosen_ > 0) remembered_.clear();
+}
+
+/// Makes room for the core, or not: each of the cores so far is kept with the same probability.
+void ChecksumSink::choose(const Rect& core) {
+    ++num_written_;
+    const auto place = static_cast<int64_t>(random_() % static_cast<uint64_t>(num_written_));
+    if (std::ssize(remembered_) < num_chosen_)
+        remembered_.push_back({core, {}});
+    else if (place < num_chosen_)
+        remembered_[static_cast<size_t>(place)] = {core, {}};
+}
+
 const ChecksumSink::Remembered* ChecksumSink::find(const Rect& part) const {
     const auto found = std::ranges::find(remembered_, part, &Remembered::part);
     return found == remembered_.end() ? nullptr : &*found;
@@ -133,6 +151,7 @@ const ChecksumSink::Remembered* ChecksumSink::find(const Rect& part) const {
 
 void ChecksumSink::store(const Rect& core, const PixelView& samples, StreamCounts& counts) {
     counts.checksum += checksum_of(samples, core.row, core.column, extent().w);
+    if (num_chosen_ > 0) choose(core);
     for (Remembered& remembered : remembered_) {
         if (remembered.part != core) continue;
         remembered.samples = image::Image(core.extent, channels(), DType::f32);

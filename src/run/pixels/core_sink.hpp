@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace pb::run {
@@ -108,7 +109,7 @@ class StreamedSink : public CoreSink {
     [[nodiscard]] Slab map(const Rect& core) final;
     void commit(const Rect& core) final;
 
-    void start_pass() { counts_ = {}; }
+    virtual void start_pass() { counts_ = {}; }
     [[nodiscard]] const StreamCounts& counts() const { return counts_; }
     /// Waits until the data that this rank wrote is on the disk. Not collective. Throws Error.
     virtual void flush() {}
@@ -133,12 +134,15 @@ void write_core_from_f32(const float* values, const plan::Tile& tile, const devi
                          CoreSink& output);
 
 /// Reduces samples to a number: the sum, modulo 2^64, of a hash of each sample and its position. It does not depend on
-/// the order of writing or on how the image is divided. Only the parts passed to remember() can be read back.
+/// the order of writing or on how the image is divided. Only the parts that it remembers can be read back.
 class ChecksumSink final : public StreamedSink {
   public:
     using StreamedSink::StreamedSink;
     /// Keeps these parts of the output for verification.
     void remember(const std::vector<Rect>& parts);
+    /// Keeps up to `count` cores of each pass, a random choice of those that are written (Vitter's algorithm R).
+    void remember_some(int64_t count);
+    void start_pass() override;
     [[nodiscard]] DType dtype() const override { return source().dtype(); }
     [[nodiscard]] bool holds(const Rect& part) const override;
     [[nodiscard]] image::Image read(const Rect& part) override;
@@ -152,8 +156,12 @@ class ChecksumSink final : public StreamedSink {
         image::Image samples;  // f32; empty until they are written
     };
     [[nodiscard]] const Remembered* find(const Rect& part) const;
+    void choose(const Rect& core);
 
     std::vector<Remembered> remembered_;
+    int64_t num_chosen_ = 0;   // cores of each pass to keep; 0: `remembered_` is given
+    int64_t num_written_ = 0;  // in this pass
+    std::mt19937_64 random_;
 };
 
 /// For tests only (base/fault.hpp): returns `sink`, or, when a fault of the stage `output` is requested for this

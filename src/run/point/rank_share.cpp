@@ -115,7 +115,12 @@ std::unique_ptr<BatchQueue> make_batches(const plan::Point& point, const Team& t
 std::unique_ptr<ChecksumSink> make_checksum_sink(const plan::Point& point, const Work& work, ImageSource& source) {
     auto output = std::make_unique<ChecksumSink>(source);
     if (plan::is_simulated(point) || point.settings.protocol.verify == config::VerifyMode::off) return output;
-    const auto indices = pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed);
+    const int64_t probes = point.settings.protocol.verify_probes;
+    if (point.settings.schedule == config::Schedule::dynamic) {  // which windows a rank makes is not known before
+        output->remember_some(probes);
+        return output;
+    }
+    const auto indices = pick(work.windows, probes, kProbeSeed);
     output->remember(mapped(indices, [&](int64_t index) { return work.tile(index).core; }));
     return output;
 }
