@@ -7,6 +7,7 @@
 #include "config/text.hpp"
 #include "plan/context.hpp"
 #include "plan/memory_limit.hpp"
+#include "plan/output_choice.hpp"
 #include "plan/prediction.hpp"
 #include "plan/rows.hpp"
 
@@ -65,19 +66,6 @@ class Sources {
     std::map<std::tuple<network::NetworkKind, std::string, int64_t>, std::optional<network::NetworkShape>> shapes_;
     std::map<std::array<std::string, 6>, SourceFacts> files_;  // by the settings that run::source_facts() reads
 };
-
-/// Checks the settings that an output outside of memory (file, checksum) requires.
-void check_output(const config::PointSettings& settings) {
-    if (settings.output == config::OutputKind::automatic || settings.output == config::OutputKind::memory) return;
-    const std::string output = "output = " + std::string(name_of(settings.output));
-    const bool timed = settings.engine == EngineKind::timed;
-    if (settings.workload != config::Workload::tiles) throw UsageError(output + ": needs workload: tiles");
-    if (settings.output == config::OutputKind::checksum && !timed &&
-        settings.protocol.verify == config::VerifyMode::full)
-        throw UsageError(output +
-                         ": keeps no pixels, so not every window can be run again; choose output: file, or "
-                         "verify.mode: probes");
-}
 
 void settle_whole(Point& point) {
     const config::PointSettings& settings = point.settings;
@@ -186,7 +174,7 @@ void note_unused(Point& point) {
 }
 
 /// Settles everything that does not depend on the launch. Throws Refused for a shape that odd_shape does not allow.
-void resolve(Point& point, const Topology& topology, Sources& sources) {
+void resolve(Point& point, const config::StudySettings& study, const Topology& topology, Sources& sources) {
     const config::PointSettings& settings = point.settings;
     config::validate(settings);
     point.num_ranks = settings.ranks.is_automatic() ? topology.num_ranks() : static_cast<int>(settings.ranks.count);
@@ -200,7 +188,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.sigma = settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
     note_sigma(point);
     note_extension(point);
-    check_output(settings);
+    check_output(point, study);
     settings.workload == config::Workload::whole ? settle_whole(point) : settle_tiles(point);
     if (is_simulated(point))
         settle_timed(point);
@@ -226,7 +214,7 @@ Point make_point(const config::PointSettings& settings, int64_t index, const con
     point.index = index;
     point.settings = settings;
     try {
-        resolve(point, topology, sources);
+        resolve(point, study, topology, sources);
         place_point(point, study, topology);
         weigh_context(point, topology);
         note_beyond_limit(point, topology);

@@ -25,6 +25,7 @@ struct SourceFacts {
     Extent extent;
     int64_t channels = 3;
     DType dtype = DType::f32;  // type of the stored samples; a synthetic scene is made as f32
+    bool windowed = true;      // parts of it can be read without decoding the rest
 };
 /// Called once for each `image.path`, never for synthetic scenes.
 using SourceLookup = std::function<SourceFacts(const config::ImageSettings&)>;

@@ -72,16 +72,4 @@ struct PeakParts {
 /// `last_batch: pad` repeats count as processed.
 [[nodiscard]] std::optional<Prediction> predict(const Point& point);
 
-/// Whether an input and an output of `image_bytes` each take more than half of the free memory of a host.
-[[nodiscard]] bool is_beyond_memory(double image_bytes, int64_t free_bytes);
-
-struct OutputChoice {
-    config::OutputKind kind = config::OutputKind::memory;  // or file
-    std::string note;                                      // for the user
-};
-
-/// Resolves `output: auto` for an image that is beyond memory on any host. `obstacle`: why the output cannot be a file
-/// that all ranks write; empty when it can.
-[[nodiscard]] OutputChoice choose_output(const std::string& obstacle);
-
 }  // namespace pb::plan

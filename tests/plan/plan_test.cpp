@@ -235,6 +235,27 @@ TEST(Plan, AChecksumIsVerifiedByProbesOnly) {
     EXPECT_THAT(point_of(settings).refusal, IsEmpty()) << "no network is run again";
 }
 
+TEST(Plan, AnOutputFileNeedsAnInputInPartsAndSavedImages) {
+    config::PointSettings settings = small_point();
+    settings.image.path = "photo.png";
+    const auto planned = [&](bool windowed, bool save_images = true) {
+        config::Config config{{}, {settings}, ""};
+        config.study.save_images = save_images;
+        return plan::make_plan(config, make_local_topology(1), [&](const config::ImageSettings&) {
+            return SourceFacts{{64, 64}, 3, DType::u8, windowed};
+        });
+    };
+    EXPECT_NO_THROW((void)planned(false, false)) << "where output: auto finds no file, it holds the image";
+    for (const auto output : {config::OutputKind::file, config::OutputKind::checksum}) {
+        settings.output = output;
+        EXPECT_NO_THROW((void)planned(true));
+        EXPECT_THAT(usage_error([&] { (void)planned(false); }), HasSubstr("photo.png is decoded as a whole"));
+    }
+    EXPECT_NO_THROW((void)planned(true, false)) << "a checksum";
+    settings.output = config::OutputKind::file;
+    EXPECT_THAT(usage_error([&] { (void)planned(true, false); }), HasSubstr("set save_images: on"));
+}
+
 TEST(Plan, ARefusedPointThatIsRepeatedKeepsItsReason) {
     std::vector<config::PointSettings> points(3, small_point());
     points[0].dtype = points[1].dtype = Precision::fp16;

@@ -1,6 +1,7 @@
 #include "plan/prediction.hpp"
 
 #include "plan/context.hpp"
+#include "plan/output_choice.hpp"
 #include "small_points.hpp"
 
 #include <gmock/gmock.h>

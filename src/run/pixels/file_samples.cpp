@@ -293,8 +293,8 @@ std::string range_setting(const image::SampleRange& range) {
     return config::format_setting(range.low) + ":" + config::format_setting(range.high);
 }
 
-image::ImageInfo info_of(const config::ImageSettings& settings) {
-    return with_bands(settings.path, open_files(settings).image->info(), config::parse_bands(settings.bands));
+image::ImageInfo info_of(const config::ImageSettings& settings, const OpenFiles& opened) {
+    return with_bands(settings.path, opened.image->info(), config::parse_bands(settings.bands));
 }
 
 }  // namespace pb::run

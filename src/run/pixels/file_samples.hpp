@@ -100,7 +100,7 @@ class FileSamples {
 /// Formats a range as the setting image.range does.
 [[nodiscard]] std::string range_setting(const image::SampleRange& range);
 
-/// Returns the info of the file with the bands that the settings select. Reads no samples. Throws as open_files.
-[[nodiscard]] image::ImageInfo info_of(const config::ImageSettings& settings);
+/// Returns the info of the file with the bands that the settings select. Reads no samples.
+[[nodiscard]] image::ImageInfo info_of(const config::ImageSettings& settings, const OpenFiles& opened);
 
 }  // namespace pb::run

@@ -44,7 +44,7 @@ ImageSource::~ImageSource() = default;
 
 plan::SourceFacts ImageSource::facts() const {
     if (file_ == nullptr) return {crop_.extent, channels_};
-    return {file_->info().extent, file_->info().channels, file_->info().dtype};
+    return {file_->info().extent, file_->info().channels, file_->info().dtype, windowed()};
 }
 
 bool ImageSource::windowed() const { return file_ == nullptr || file_->file().windowed(); }
@@ -165,8 +165,9 @@ std::string describe_source(const std::string& path, const plan::SourceFacts& fa
 }
 
 plan::SourceFacts source_facts(const config::ImageSettings& settings) {
-    const image::ImageInfo info = info_of(settings);
-    return {info.extent, info.channels, info.dtype};
+    const OpenFiles opened = open_files(settings);
+    const image::ImageInfo info = info_of(settings, opened);
+    return {info.extent, info.channels, info.dtype, opened.image->windowed()};
 }
 
 }  // namespace pb::run

@@ -4,7 +4,7 @@
 #include "base/stopwatch.hpp"
 #include "device/host_memory.hpp"
 #include "image/placed_image.hpp"
-#include "plan/prediction.hpp"
+#include "plan/output_choice.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/output_scan.hpp"
 
@@ -23,17 +23,9 @@ double image_bytes(const plan::Point& point, const ImageSource& source) {
            static_cast<double>(size_of(source.dtype()));
 }
 
-/// The part of file_obstacle that every rank knows.
-std::string input_obstacle(const plan::Point& point, const ImageSource& source) {
-    const config::PointSettings& settings = point.settings;
-    if (settings.workload != config::Workload::tiles) return "needs workload: tiles";
-    if (source.windowed()) return "";
-    return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
-}
-
 /// Only the root knows the file.
 std::string obstacle(const plan::Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
-    return team.is_root() ? file_obstacle(point, source, files) : input_obstacle(point, source);
+    return team.is_root() ? file_obstacle(point, source, files) : plan::input_obstacle(point);
 }
 
 OutputPlan settle_automatic(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
@@ -146,7 +138,7 @@ std::string save_picture(const image::Image& picture, const PointFiles& files, c
 
 std::string file_obstacle(const plan::Point& point, ImageSource& source, const PointFiles& files) {
     const config::PointSettings& settings = point.settings;
-    if (std::string why = input_obstacle(point, source); !why.empty()) return why;
+    if (std::string why = plan::input_obstacle(point); !why.empty()) return why;
     if (settings.output == config::OutputKind::checksum) return "";
     if (files.image.empty()) return "there is no file to write; set save_images: on";
     if (files.take)
