@@ -113,11 +113,10 @@ double psnr_of(double squared_error, int64_t num_samples) {
     return -10 * std::log10(squared_error / static_cast<double>(num_samples));
 }
 
-double ssim(const PixelView& image, const PixelView& reference) {
+double ssim_sum(const PixelView& image, const PixelView& reference) {
     check_pair(image, reference);
     const int64_t rows = image.extent.h - kSsimWindow + 1;
-    const int64_t columns = image.extent.w - kSsimWindow + 1;
-    require(rows > 0 && columns > 0, "SSIM needs images as large as its window");
+    require(rows > 0 && image.extent.w >= kSsimWindow, "SSIM needs images as large as its window");
     double sum = 0;
     for (int64_t channel = 0; channel < image.channels; ++channel)
         for (int64_t begin = 0; begin < rows; begin += kBand) {
@@ -125,7 +124,11 @@ double ssim(const PixelView& image, const PixelView& reference) {
             sum += similarity_sum(channel_rows(image, channel, begin, count),
                                   channel_rows(reference, channel, begin, count));
         }
-    return sum / static_cast<double>(rows * columns * image.channels);
+    return sum;
+}
+
+double ssim_of(double ssim_sum, const Extent& extent, int64_t channels) {
+    return ssim_sum / static_cast<double>((extent.h - kSsimWindow + 1) * (extent.w - kSsimWindow + 1) * channels);
 }
 
 double max_abs_difference(const PixelView& a, const PixelView& b) {

@@ -16,9 +16,12 @@ inline constexpr double kFarBelow = -1, kFarAbove = 2;
 
 constexpr int kSsimWindow = 11;  // pixels of an edge; smaller images have no SSIM
 
-/// Mean structural similarity (Wang et al. 2004): Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, values
-/// clipped to [0,1], mean over channels. Both images are f32 with equal extents of at least 11x11.
-[[nodiscard]] double ssim(const PixelView& image, const PixelView& reference);
+/// Sum of structural similarities (Wang et al. 2004) over all windows inside the images and all channels: Gaussian
+/// window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, values clipped to [0,1]. Both images are f32 with equal extents of
+/// at least 11x11. Bands of rows that overlap by 10 rows have the windows of all of them together.
+[[nodiscard]] double ssim_sum(const PixelView& image, const PixelView& reference);
+/// The mean over the windows of an image, for their sum.
+[[nodiscard]] double ssim_of(double ssim_sum, const Extent& extent, int64_t channels);
 
 /// Largest absolute difference of two f32 images of equal extents. It is NaN when any sample is NaN.
 [[nodiscard]] double max_abs_difference(const PixelView& a, const PixelView& b);

@@ -48,6 +48,22 @@ TEST(Quality, SamplesFarOutsideInBothImagesAreCounted) {
     EXPECT_EQ(count_far_outside(image.view().part(left), image.view().part(left)), 1) << "row by row";
 }
 
+double ssim(const PixelView& image, const PixelView& reference) {
+    return ssim_of(ssim_sum(image, reference), image.extent, image.channels);
+}
+
+TEST(Quality, BandsOfRowsThatOverlapHaveTheSimilarityOfTheWholeImage) {
+    const Pair pair = make_pair(3);
+    const Extent whole = pair.image.extent();
+    double sum = 0;
+    for (int64_t row = 0; row < whole.h; row += 23) {
+        const Rect band{row, 0, {std::min<int64_t>(23 + kSsimWindow - 1, whole.h - row), whole.w}};
+        if (band.extent.h < kSsimWindow) continue;
+        sum += ssim_sum(pair.image.view().part(band), pair.reference.view().part(band));
+    }
+    EXPECT_NEAR(ssim_of(sum, whole, 3), ssim(pair.image.view(), pair.reference.view()), 1e-12);
+}
+
 // Figures of scikit-image 0.26: peak_signal_noise_ratio(data_range=1), structural_similarity(data_range=1,
 // gaussian_weights=True, sigma=1.5, use_sample_covariance=False) of the clipped images.
 TEST(Quality, AgreesWithScikitImage) {

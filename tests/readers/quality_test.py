@@ -3,6 +3,7 @@ import re
 
 from readers import denoise  # first: it makes the packages below known
 
+import cv2
 import numpy
 import program
 import tifffile
@@ -23,6 +24,19 @@ def with_noise(clean, seed=1):
 
 def psnr(image, clean):
     return -10 * numpy.log10(numpy.mean(numpy.square(numpy.clip(image, 0, 1) - numpy.clip(clean, 0, 1))))
+
+
+def ssim(image, clean):
+    """Of gray images in [0, 1]: the mean over all windows inside, Gaussian with sigma 1.5 (Wang et al. 2004)."""
+    def mean(values):
+        return cv2.GaussianBlur(values, (11, 11), 1.5)[5:-5, 5:-5]
+
+    a, b = image.astype(numpy.float64), clean.astype(numpy.float64)
+    mean_a, mean_b = mean(a), mean(b)
+    variances = mean(a * a) - mean_a ** 2 + mean(b * b) - mean_b ** 2
+    covariance = mean(a * b) - mean_a * mean_b
+    return numpy.mean((2 * mean_a * mean_b + 1e-4) * (2 * covariance + 9e-4) /
+                      ((mean_a ** 2 + mean_b ** 2 + 1e-4) * (variances + 9e-4)))
 
 
 class Quality(program.ProgramTest):
@@ -62,6 +76,24 @@ class Quality(program.ProgramTest):
         self.assertTrue(0 < low < 200 and 800 < high < 1000, self.said)
         self.assert_near(told, tuple(psnr((image[known] - low) / (high - low), (clean[known] - low) / (high - low))
                                      for image in (noisy, tifffile.imread(self.out))))
+
+    def test_of_an_image_of_many_rows(self):
+        clean = numpy.round(FULL * scene(530, 40)).astype(numpy.uint16)
+        noisy = numpy.round(FULL * with_noise(clean / FULL)).astype(numpy.uint16)
+        tifffile.imwrite(self.noisy, noisy)
+        tifffile.imwrite(self.clean, clean)
+        held = self.qualities_of_study()[0]
+        out = tifffile.imread(next((self.folder / 'out').glob('000-*.tif'))) / FULL
+        self.assert_near((held['psnr_noisy_db'], held['psnr_denoised_db']), psnr(noisy / FULL, clean / FULL), psnr(out, clean / FULL))
+        numpy.testing.assert_allclose((held['ssim_noisy'], held['ssim_denoised']),
+                                      (ssim(noisy / FULL, clean / FULL), ssim(out, clean / FULL)), rtol=1e-6)
+        noisy, clean = (noisy / FULL).astype(numpy.float32), (clean / FULL).astype(numpy.float32)
+        noisy[250:266, 3:30] = clean[512:520] = -1
+        tifffile.imwrite(self.noisy, noisy)
+        tifffile.imwrite(self.clean, clean)
+        known = (noisy >= 0) & (clean >= 0)
+        told = self.told('--range', '0:1', '--nodata=-1', '--output', 'memory')
+        self.assert_near(told, tuple(psnr(image[known], clean[known]) for image in (noisy, tifffile.imread(self.out))))
 
     def test_is_of_the_samples_in_the_file(self):
         """Of 8 bits, whose rounding shows beside so little noise."""

@@ -71,60 +71,83 @@ bool clip_to_unit(image::Image& image) {
 
 /// The output, of a noisy file as it holds the output: with a range its samples are not rounded until they are stored.
 /// Nothing where one is not finite.
-std::optional<image::Image> read_as_stored(const Slab& output, ImageSource& source) {
-    const Rect whole{0, 0, source.extent()};
-    image::Image samples = MemorySink(output, &source).read(whole);
+std::optional<image::Image> read_as_stored(const Slab& output, ImageSource& source, const Rect& part) {
+    image::Image samples = MemorySink(output, &source).read(part);
     if (!clip_to_unit(samples)) return std::nullopt;
-    return source.map() == nullptr || source.adds_noise() ? std::move(samples)
-                                                          : source.as_stored(whole, samples.view());
+    return source.map() == nullptr || source.adds_noise() ? std::move(samples) : source.as_stored(part, samples.view());
 }
 
-/// Returns PSNR and SSIM before and after denoising; nothing where no sample has data in both images, or most are far
-/// outside of [0,1]. Call it only on the root.
+/// Sums over parts of an image, without gaps, which are equal in all of its images.
+struct QualitySums {
+    double noisy = 0, denoised = 0;  // squared errors
+    double outside = 0;              // samples that are far outside of [0,1]
+    double gaps = 0;
+
+    void add(const PixelView& clean, const PixelView& noisy_part, const PixelView& denoised_part) {
+        outside += static_cast<double>(image::count_far_outside(noisy_part, clean));
+        noisy += image::squared_error(noisy_part, clean);
+        denoised += image::squared_error(denoised_part, clean);
+    }
+};
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr record::Quality kNotFinite{kNone, kNone, kNone, kNone, 0};
+
+/// Nothing where no sample has data in both images, or most are far outside of [0,1].
+std::optional<record::Quality> quality_of(const QualitySums& sums, ImageSource& source) {
+    const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(sums.gaps);
+    if (!is_comparable(static_cast<double>(samples), sums.outside)) return std::nullopt;
+    return record::Quality{image::psnr_of(sums.noisy, samples), image::psnr_of(sums.denoised, samples), kNone, kNone,
+                           static_cast<double>(samples)};
+}
+
+/// Returns PSNR and SSIM before and after denoising, as quality_of(). Takes the memory of some rows, whatever the size
+/// of the image. Call it only on the root.
 std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& source) {
-    const Rect whole{0, 0, source.extent()};
-    const double none = std::numeric_limits<double>::quiet_NaN();
-    std::optional<image::Image> stored = read_as_stored(output, source);
-    if (!stored) return record::Quality{none, none, none, none, 0};
-    image::Image denoised = std::move(*stored), clean = source.read_clean(whole), noisy = source.read_noisy(whole);
-    const int64_t samples =
-        whole.extent.pixels() * output.pixels.channels - source.blank_gaps(whole, {&clean, &denoised, &noisy});
-    if (!is_comparable(static_cast<double>(samples),
-                       static_cast<double>(image::count_far_outside(noisy.view(), clean.view()))))
-        return std::nullopt;
-    const auto psnr_to_clean = [&](const image::Image& image) {
-        return image::psnr_of(image::squared_error(image.view(), clean.view()), samples);
-    };
-    const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= image::kSsimWindow;
-    return record::Quality{psnr_to_clean(noisy), psnr_to_clean(denoised),
-                           has_ssim ? image::ssim(noisy.view(), clean.view()) : none,
-                           has_ssim ? image::ssim(denoised.view(), clean.view()) : none, static_cast<double>(samples)};
+    constexpr int64_t kRows = 256;
+    const Extent whole = source.extent();
+    const bool has_ssim = std::min(whole.h, whole.w) >= image::kSsimWindow;
+    QualitySums sums;
+    double noisy_ssim = 0, denoised_ssim = 0;
+    for (int64_t row = 0; row < whole.h; row += kRows) {
+        const Extent own{std::min(kRows, whole.h - row), whole.w};
+        const Extent next{std::min<int64_t>(image::kSsimWindow - 1, whole.h - row - own.h), whole.w};
+        const Rect part{row, 0, {own.h + next.h, whole.w}};  // the windows of SSIM that begin in the own rows
+        std::optional<image::Image> denoised = read_as_stored(output, source, part);
+        if (!denoised) return kNotFinite;
+        image::Image clean = source.read_clean(part), noisy = source.read_noisy(part);
+        sums.gaps += static_cast<double>(source.blank_gaps(part, {&clean, &*denoised, &noisy}));
+        if (next.h > 0) sums.gaps -= static_cast<double>(source.blank_gaps({row + own.h, 0, next}, {}));
+        const Rect rows{0, 0, own};
+        sums.add(clean.view().part(rows), noisy.view().part(rows), denoised->view().part(rows));
+        if (!has_ssim || part.extent.h < image::kSsimWindow) continue;
+        noisy_ssim += image::ssim_sum(noisy.view(), clean.view());
+        denoised_ssim += image::ssim_sum(denoised->view(), clean.view());
+    }
+    std::optional<record::Quality> quality = quality_of(sums, source);
+    if (!quality || !has_ssim) return quality;
+    quality->ssim_noisy = image::ssim_of(noisy_ssim, whole, source.channels());
+    quality->ssim_denoised = image::ssim_of(denoised_ssim, whole, source.channels());
+    return quality;
 }
 
 /// The same of a streamed output, without SSIM: each rank compares its own windows, and those of SSIM cross their
 /// borders. Collective.
 std::optional<record::Quality> measure_quality_by_windows(const Team& team, const RankShare& share,
                                                           ImageSource& source) {
-    const double none = std::numeric_limits<double>::quiet_NaN();
-    if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0)
-        return record::Quality{none, none, none, none, 0};
-    double noisy_sum = 0, denoised_sum = 0, gaps = 0, outside = 0;
+    if (team.ranks.sum(static_cast<double>(share.streamed()->counts().not_finite)) > 0) return kNotFinite;
+    QualitySums own;
     together(team.ranks, [&] {
         for (const int64_t index : indices_of(share.windows_done())) {
             const Rect part = share.work().tile(index).core;
             image::Image clean = source.read_clean(part), noisy = source.read_noisy(part);
             image::Image denoised = share.cores().read(part);
-            gaps += static_cast<double>(source.blank_gaps(part, {&clean, &noisy, &denoised}));
-            outside += static_cast<double>(image::count_far_outside(noisy.view(), clean.view()));
-            noisy_sum += image::squared_error(noisy.view(), clean.view());
-            denoised_sum += image::squared_error(denoised.view(), clean.view());
+            own.gaps += static_cast<double>(source.blank_gaps(part, {&clean, &noisy, &denoised}));
+            own.add(clean.view(), noisy.view(), denoised.view());
         }
     });
-    const int64_t samples = source.extent().pixels() * source.channels() - static_cast<int64_t>(team.ranks.sum(gaps));
-    const double noisy = team.ranks.sum(noisy_sum), denoised = team.ranks.sum(denoised_sum);
-    if (!is_comparable(static_cast<double>(samples), team.ranks.sum(outside))) return std::nullopt;
-    return record::Quality{image::psnr_of(noisy, samples), image::psnr_of(denoised, samples), none, none,
-                           static_cast<double>(samples)};
+    const auto all = [&](double sum) { return team.ranks.sum(sum); };
+    return quality_of({all(own.noisy), all(own.denoised), all(own.outside), all(own.gaps)}, source);
 }
 
 /// Notes the input's metadata that the output does not hold. `streamed`: all ranks wrote the output. The text is
