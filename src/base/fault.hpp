@@ -15,8 +15,9 @@ namespace pb {
 /// where the variable says anything else.
 void inject_fault(std::string_view stage);
 
-/// Stages whose values go wrong: output (the core of a window, run/pixels/faulty_sink.cpp) and weights (a network's,
-/// once they are loaded). Returns the action that the caller is to take this time; none: no fault.
+/// Stages whose values go wrong: output (the core of a window, run/pixels/faulty_sink.cpp), weights (a network's, once
+/// they are loaded) and transfer (what the root receives from another node). Returns the action that the caller is to
+/// take this time; none: no fault.
 [[nodiscard]] std::optional<std::string> meet_value_fault(std::string_view stage);
 
 /// Whether the variable asks for a fault of this stage.

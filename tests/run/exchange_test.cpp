@@ -1,10 +1,12 @@
 // Output on its way to the root: ranks that are told to be on nodes of their own share no memory, and every pixel still
 // arrives at its place.
+#include "base/fault.hpp"
 #include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace pb::run {
@@ -62,6 +64,22 @@ TEST_F(Exchange, SaysHowMuchItBroughtAndHowFastTheLinkIs) {
     }
     EXPECT_GT(trace.exchange->link_bytes_per_s.value_or(0), 0);
     EXPECT_GT(trace.exchange->link_latency_s.value_or(0), 0);
+}
+
+TEST_F(Exchange, ThatLosesASampleIsFound) {
+    config::PointSettings settings = test::computed_point({140, 90});
+    settings.schedule = config::Schedule::contiguous;
+    if (world_.is_root()) setenv("PATCHBENCH_FAULT", "transfer:lose:1+", 1);
+    restart_faults();
+    const record::PointTrace trace = run(settings, 1);
+    unsetenv("PATCHBENCH_FAULT");
+    restart_faults();
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    if (!world_.is_root()) return;
+    const bool is_lost = world_.size() > 1;
+    EXPECT_EQ(trace.verification.outcome == record::Verification::Outcome::failed, is_lost);
+    if (!is_lost) return;
+    EXPECT_NE(trace.verification.reasons.front().find("did not arrive on rank 0"), std::string::npos);
 }
 
 TEST_F(Exchange, IsAbsentOnOneNodeAndWhereTheOutputStays) {

@@ -79,8 +79,4 @@ class RankShare {
     StreamedSink* streamed_ = nullptr;  // equals cores_ for a streamed output
 };
 
-/// Copies the output of other nodes in the last pass to the root's slab. Returns the number of bytes that this rank
-/// sent or received. Collective over the team. Does nothing on a single node.
-std::optional<int64_t> exchange(const plan::Point& point, const Team& team, const RankShare& share);
-
 }  // namespace pb::run

@@ -8,6 +8,7 @@
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/timeline.hpp"
+#include "run/point/exchange.hpp"
 #include "run/point/team.hpp"
 
 #include <optional>

@@ -5,6 +5,7 @@
 #include "network/graph_facts.hpp"
 #include "plan/rows.hpp"
 #include "run/agreement.hpp"
+#include "run/point/exchange.hpp"
 #include "run/verify/expected_tiles.hpp"
 #include "run/verify/output_scan.hpp"
 #include "run/verify/probes.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace pb::run {
 
@@ -84,9 +86,9 @@ std::optional<std::string> find_noise_fault(const Subject& subject) {
     constexpr size_t kMostWindows = 2;
     const double sigma = subject.settings().image.noise_sigma;
     if (sigma <= 0) return std::nullopt;
-    std::vector<int64_t> indices = shuffled(subject.share.windows_done(), 2);
-    indices.resize(std::min(indices.size(), kMostWindows));
-    const auto parts = mapped(indices, [&](int64_t index) { return subject.share.work().tile(index).core; });
+    const std::vector<int64_t> indices = shuffled(subject.share.windows_done(), 2);
+    const std::span some = std::span(indices).first(std::min(indices.size(), kMostWindows));
+    const auto parts = mapped(some, [&](int64_t index) { return subject.share.work().tile(index).core; });
     return find_wrong_noise(subject.share.windows(), subject.reference.source(), parts, sigma);
 }
 
@@ -192,6 +194,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     ask_all(team, result, [&] { return find_noise_fault(subject); });
     ask_all(team, result, [&] { return find_lost_values(subject.output()); });
     if (const auto fault = find_coverage_fault(subject.trace, team, subject.share)) result.reasons.push_back(*fault);
+    if (const auto lost = find_lost_rows(subject.point(), team, subject.share)) result.reasons.push_back(*lost);
     if (!subject.is_held()) scan_streamed_output(subject, result);
 
     const bool is_readable = subject.is_held() || result.pixels_not_finite == 0;
