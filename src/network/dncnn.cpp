@@ -152,7 +152,7 @@ KeyLayout layout_of(const Sequence& sequence, DncnnShape shape, const Checkpoint
     std::string note = names_note(sequence.is_called("model") && !sequence.has_norm(), shape.depth);
     if (sequence.has_norm()) note += "; " + eps_note(eps);
     const auto filter_of = [&](int64_t i, int64_t) { return sequence.filters[static_cast<size_t>(i)]; };
-    return {"dncnn (Sequential)", shape, chain(shape, filter_of), eps, note};
+    return {"dncnn (Sequential)", shape, chain(shape, filter_of), eps, note, true};
 }
 
 /// A family of checkpoints: the largest number behind `prefix` is `per_layer` * (depth - 1) - `before`.
@@ -187,8 +187,9 @@ std::vector<KeyLayout> DncnnShape::layouts(const CheckpointTensors& tensors) con
         const Graph graph = chain(found, naming.filter_of);
         const double eps = naming.filter_of == kair_filter ? kEpsOfAuthors : kEps;
         std::string note = eps == kEps ? "" : eps_note(eps);
-        if (naming.filter_of == kair_merged_filter) note = names_note(true, found.depth);
-        layouts.push_back({fmt::format("dncnn ({})", naming.name), found, graph, eps, note});
+        const bool is_guess = naming.filter_of == kair_merged_filter;
+        if (is_guess) note = names_note(true, found.depth);
+        layouts.push_back({fmt::format("dncnn ({})", naming.name), found, graph, eps, note, is_guess});
     }
     if (const auto sequence = find_sequence(tensors)) layouts.push_back(layout_of(*sequence, *this, tensors));
     return layouts;

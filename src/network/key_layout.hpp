@@ -29,6 +29,7 @@ struct KeyLayout {
     Graph graph;  // of the shape, but with the names, biases and norms of the file
     double eps = 1e-5;
     std::string note = {};  // for the user: what the names cannot tell
+    bool is_guess = false;  // the names are those of any Sequential
 };
 
 /// Canonical names, in the size `standard` and also in the size `found` when it differs. When the keys do not show the

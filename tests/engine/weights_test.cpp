@@ -16,6 +16,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 namespace pb::engine {
 namespace {
@@ -332,6 +333,24 @@ TEST(Recognise, KnowsDncnnsThatAreWrittenAsOneSequential) {
         EXPECT_EQ(read.convolutions.at("in_conv").bias.empty(), !layout.first_bias);
         if (layout.norm)
             expect_folded(read, raw, tensors, numbered(layout.prefix, 6), "conv_list.1", layout.inner_bias, layout.eps);
+    }
+}
+
+TEST(Recognise, RefusesASequentialThatIsTheLesserPartOfAFile) {
+    const Weights raw = make_seeded_weights(network::DncnnShape{.channels = 1, .depth = 5}, 4);
+    for (const char* prefix : {"fcn.fcn.", "fcn.", "netG.model.", "model."}) {
+        StateDict tensors = sequential(raw, {prefix, true, true, true, false});
+        for (int i = 0; i < 5; ++i)
+            tensors["unet." + std::to_string(i) + ".weight"] = {{4, 4, 1, 1}, std::vector<float>(16, 1)};
+        EXPECT_NO_THROW((void)recognise_weights(tensors, "test")) << "as many beside it";
+        tensors["unet.last.weight"] = {{4, 4, 1, 1}, std::vector<float>(16, 1)};
+        if (std::string_view(prefix).ends_with("model.")) {
+            EXPECT_NO_THROW((void)recognise_weights(tensors, "test")) << "it is called a network";
+            continue;
+        }
+        EXPECT_THAT(
+            usage_error([&] { (void)recognise_weights(tensors, "test.pth"); }),
+            testing::AllOf(HasSubstr("test.pth"), HasSubstr("part of a larger network"), HasSubstr("'unet.0.weight'")));
     }
 }
 

@@ -84,11 +84,15 @@ enum class PartName : uint8_t {
     other
 };
 
+bool is_ordinary(std::string_view name) {
+    constexpr std::array<std::string_view, 6> kOrdinary{"model", "net", "network", "denoiser", "generator", "net_g"};
+    return std::ranges::find(kOrdinary, name) != kOrdinary.end();
+}
+
 PartName rank_of(const NetworkPart& part) {
     constexpr std::array<std::string_view, 4> kAveraged{"ema", "swa", "averaged", "avg"};
-    constexpr std::array<std::string_view, 6> kOrdinary{"model", "net", "network", "denoiser", "generator", "net_g"};
     const std::string name = last_name(part.prefix);
-    if (std::ranges::find(kOrdinary, name) != kOrdinary.end()) return PartName::ordinary;
+    if (is_ordinary(name)) return PartName::ordinary;
     const std::string joined = "_" + name + "_";
     const auto is_in_name = [&](std::string_view word) {
         return joined.find("_" + std::string(word) + "_") != std::string::npos;
@@ -134,6 +138,32 @@ void keep_outermost(std::vector<NetworkPart>& complete) {
     complete.erase(inner.begin(), inner.end());
 }
 
+/// Whether a name within the keys of the part says so: `netG.model.0`.
+bool is_called_network(const NetworkPart& part) {
+    const std::string key = part.prefix + part.match.expected.begin()->first;
+    for (size_t begin = 0, end = 0; end < key.size(); begin = end + 1) {
+        end = std::min(key.find('.', begin), key.size());
+        if (is_ordinary(std::string_view(key).substr(begin, end - begin))) return true;
+    }
+    return false;
+}
+
+/// A Sequential of convolutions may be a part of a larger network, as the noise estimator of a CBDNet, unless it is
+/// called a network or most convolutions of the file are its own.
+void refuse_lesser_part(const NetworkPart& part, const CheckpointTensors& file, const std::string& source) {
+    if (!part.match.layout.is_guess || rank_of(part) != PartName::other || is_called_network(part)) return;
+    const auto is_filter = [](const auto& item) { return item.second.size() == 4; };
+    const auto lies_in_part = [&](const auto& item) { return item.first.starts_with(part.prefix); };
+    Names beside;
+    for (const auto& item : file.shapes)
+        if (is_filter(item) && !lies_in_part(item)) beside.push_back(item.first);
+    if (std::ssize(beside) <= std::ranges::count_if(part.match.expected, is_filter)) return;
+    throw UsageError(
+        fmt::format("{}: the convolutions under {} may be a part of a larger network, which patchbench does not know: "
+                    "beside them are {}; if they are the denoiser, save them alone",
+                    source, shown(part.prefix), first_names(beside)));
+}
+
 NetworkPart choose(std::vector<NetworkPart> complete, const CheckpointTensors& file, const std::string& source) {
     std::ranges::stable_sort(complete, {}, rank_of);
     if (complete.size() > 1 && rank_of(complete[0]) == rank_of(complete[1]))
@@ -141,6 +171,7 @@ NetworkPart choose(std::vector<NetworkPart> complete, const CheckpointTensors& f
                                      complete.size(), first_names(mapped(complete, &NetworkPart::prefix))));
     NetworkPart chosen = complete.front();
     refuse_gradient_step(chosen, source);
+    refuse_lesser_part(chosen, file, source);
     chosen.note = note_on(chosen, complete, file);
     return chosen;
 }
