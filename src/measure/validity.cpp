@@ -66,8 +66,23 @@ void rate_trend(const record::PointTrace& trace, Summary& summary) {
            "the machine; remeasure says how often it is tried");
 }
 
+/// Whether a rank took longer than the repetition, which ends when all ranks have.
+bool is_shorter_than_a_rank(const record::PointTrace& trace) {
+    constexpr double kRounding = 1e-6;  // of numbers in files
+    return std::ranges::any_of(trace.ranks, [&](const record::RankTrace& rank) {
+        const size_t count = std::min(rank.wall_s.size(), trace.wall_s.size());
+        for (size_t i = 0; i < count; ++i)
+            if (rank.wall_s[i] > trace.wall_s[i] * (1 + kRounding)) return true;
+        return false;
+    });
+}
+
 void rate_measurement(const record::PointTrace& trace, Summary& summary) {
     if (trace.status != record::PointStatus::ok) return;
+    if (is_shorter_than_a_rank(trace))
+        worsen(summary, Validity::invalid,
+               "a rank took longer than the repetition that it is part of: a fault of metrics.reduction (MPI or NCCL); "
+               "please report it");
     if (trace.wall_s.empty()) worsen(summary, Validity::invalid, "no repetition was timed; set stop.min_reps");
     if (trace.shared_device) worsen(summary, Validity::invalid, "ranks share a device; start one rank for each GPU");
     if (const auto reason = throttling_of(trace)) worsen(summary, Validity::invalid, *reason);

@@ -92,6 +92,17 @@ TEST(StudySummary, MemoryGrowsWithTheBatchUnderALimit) {
     EXPECT_EQ(summarise_all(traces).batch_memory.at(0).samples.size(), 3U);
 }
 
+TEST(StudySummary, MemoryIsThatOfOneFormOfTheWeights) {
+    auto traces = batch_sweep();
+    traces.push_back(sample_point(8, 8, 3.2, 90));
+    traces.back().point.winograd_tile = 2;
+    const auto memory_of = [&] { return summarise_all(traces).batch_memory.at(0); };
+    EXPECT_EQ(memory_of().samples.size(), 3U) << "the last one has smaller weights";
+    EXPECT_NEAR(memory_of().fit.per_window_mib, 30, 1e-9);
+    for (auto& trace : traces) trace.point.winograd_tile = 2;
+    EXPECT_EQ(memory_of().samples.size(), 4U);
+}
+
 TEST(StudySummary, TheSmallestDeviceIsTheLimit) {
     auto traces = batch_sweep();
     for (auto& trace : traces) {

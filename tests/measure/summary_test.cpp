@@ -288,6 +288,15 @@ record::PointTrace trace_of(const std::vector<double>& wall_s) {
     return trace;
 }
 
+TEST(Summary, ARepetitionIsNotShorterThanItsRanks) {
+    record::PointTrace trace = three_rank_trace();
+    EXPECT_THAT(summarise(trace).reasons, Not(Contains(HasSubstr("a rank took longer than the repetition"))));
+    trace.wall_s[2] *= 0.99;  // as if the reduction left the slowest rank out
+    const Summary summary = summarise(trace);
+    EXPECT_THAT(summary.reasons, Contains(HasSubstr("a rank took longer than the repetition")));
+    EXPECT_EQ(summary.validity, Validity::invalid);
+}
+
 TEST(Summary, RanksWithoutProcessorsAreNoMeasurement) {
     record::PointTrace trace = three_rank_trace();
     trace.point.device = DeviceKind::cpu;

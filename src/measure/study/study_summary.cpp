@@ -78,9 +78,12 @@ class Summariser {
     void add_memory(const PointGroup& group) {
         const plan::Point& first = points_[group.members.front()].trace->point;
         BatchMemory memory{group.label, {}, {}, memory_limit_of(first, topology_), {}};
+        const auto has_usual_tiles = [&](size_t member) { return !points_[member].trace->point.winograd_tile; };
+        const bool skips_small_tiles = std::ranges::any_of(group.members, has_usual_tiles);
         for (const size_t member : group.members) {
             const Summary& summary = *points_[member].summary;
             const auto& batch = points_[member].trace->point.batch;
+            if (skips_small_tiles && !has_usual_tiles(member)) continue;  // they have other weights
             if (summary.status == record::PointStatus::ok && summary.allocated_peak_mib && batch)
                 memory.samples.push_back({{*batch, *summary.allocated_peak_mib}, summary.index});
         }
