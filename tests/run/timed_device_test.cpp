@@ -2,6 +2,7 @@
 // checked, and the work is shared out as said.
 #include "base/sha256.hpp"
 #include "run/pipeline/pipeline.hpp"
+#include "run/point/exchange.hpp"
 #include "run/verify/verification.hpp"
 #include "support/on_ranks.hpp"
 #include "support/small_point.hpp"
