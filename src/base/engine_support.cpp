@@ -41,6 +41,7 @@ constexpr std::array kRows{Row{EngineKind::torch, kFp32AndBf16, kAll},
                            Row{EngineKind::tensorflow, kFp32AndBf16, kNotFp16},
                            Row{EngineKind::jax, kFp32AndBf16, kNotFp16},
                            Row{EngineKind::python, kFp32AndBf16, kNotFp16}};
+static_assert(kRows.size() == enum_table<EngineKind>().size(), "an engine without a row computes nowhere");
 
 std::span<const Precision> precisions_of(EngineKind engine, DeviceKind kind) {
     const auto row = std::ranges::find(kRows, engine, &Row::engine);

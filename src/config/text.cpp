@@ -180,7 +180,12 @@ std::string value_shape(double /*any*/) { return "X | X/Y"; }
 std::string value_shape(bool /*any*/) { return "true | false"; }
 std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | carried | exchanged | auto"; }
 std::string value_shape(const NetworkSetting& /*any*/) { return names_of<network::NetworkKind>() + " | FILE"; }
-std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE | auto"; }
+std::string value_shape(const EngineSetting& /*any*/) {
+    std::string names;
+    for (const auto& [kind, name] : enum_table<EngineKind>())
+        add_item(names, std::string(name) + (kind == EngineKind::python ? ":FILE" : ""), " | ");
+    return names + " | auto";
+}
 std::string value_shape(const LayoutSetting& /*any*/) { return names_of<Layout>() + " | auto"; }
 std::string value_shape(const CountSetting& value) { return "N | " + std::string(value.automatic_word); }
 std::string value_shape(const BatchSetting& /*any*/) { return "N | auto | largest"; }

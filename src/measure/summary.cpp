@@ -144,7 +144,7 @@ std::vector<RankSummary> summarise_ranks(const record::PointTrace& trace, bool h
     std::vector<RankSummary> ranks;
     for (const auto& traced : trace.ranks) {
         RankSummary rank{.rank = traced.rank, .num_patches = traced.num_patches};
-        take_memory(traced.memory, rank);
+        take_raw_values(traced, rank);
         if (has_speed) rank.wall_s = median_of(traced.wall_s);
         if (rank.num_patches > 0) rank.patches_per_s = quotient(static_cast<double>(rank.num_patches), rank.wall_s);
         ranks.push_back(rank);

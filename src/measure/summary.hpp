@@ -35,11 +35,12 @@ struct RankSummary {
     return bytes > 0 ? std::optional(static_cast<double>(bytes) / kMiB) : std::nullopt;
 }
 
-inline void take_memory(const record::RankMemory& memory, RankSummary& rank) {
-    rank.allocated_peak_mib = mib(memory.allocated_peak);
-    rank.reserved_peak_mib = mib(memory.reserved_peak);
-    rank.device_used_mib = mib(memory.device_used);
-    rank.host_peak_mib = mib(memory.host_peak);
+/// Fills the figures that results.jsonl has among the raw values alone.
+inline void take_raw_values(const record::RankTrace& traced, RankSummary& rank) {
+    rank.allocated_peak_mib = mib(traced.memory.allocated_peak);
+    rank.reserved_peak_mib = mib(traced.memory.reserved_peak);
+    rank.device_used_mib = mib(traced.memory.device_used);
+    rank.host_peak_mib = mib(traced.memory.host_peak);
 }
 
 /// Figures of one point. Times are in seconds, memory in MiB. A figure is absent when it was not or could not be

@@ -108,6 +108,7 @@ def unet_without_skip(model, skip, image):
 
 
 SKIPS = {"drunet": drunet_without_skip, "unet": unet_without_skip}
+NUM_SKIPS = {"drunet": 4, "unet": 4}
 TAKE_SIGMA = ("drunet",)
 
 
@@ -119,7 +120,7 @@ def check_that_every_block_counts(peer, image, ours):
     if peer.network in SKIPS:
         without = SKIPS[peer.network]
         expect_equal("with all skips, written out", ours, without(peer.model, None, image))
-        for skip in range(4):
+        for skip in range(NUM_SKIPS[peer.network]):
             smallest = min(smallest, (expect_different(f"skip {skip}", ours, without(peer.model, skip, image)), "skip"))
     else:
         expect_different("the residual", ours, peer.model(image, SIGMA) - image)

@@ -76,7 +76,7 @@ def left_out(network, model, image):
         if not isinstance(model.get_submodule(name).block, torch.nn.BatchNorm2d):  # folded, so it changes nothing
             yield name, figures(model(image, compare.SIGMA))
     if network in compare.SKIPS:
-        for skip in range(4):
+        for skip in range(compare.NUM_SKIPS[network]):
             yield f"skip {skip}", figures(compare.SKIPS[network](model, skip, image))
     else:
         yield "the residual", figures(model(image, compare.SIGMA) - image)

@@ -20,7 +20,8 @@ using NetworkShape = std::variant<DrunetShape, UnetShape, DncnnShape>;
 //   channels, ..           its size; defaults are the network as it was published, and `channels` is that of the image
 //   graph()                the forward pass, with the names that the weights have here
 //   layouts(tensors)       called for the published size of 1 and 3 channels: the layouts of keys that checkpoints of
-//                          this network may have, in the size that the tensors show (key_layout.hpp)
+//                          this network may have, in the size that the tensors show, also where one of them is
+//                          missing (key_layout.hpp)
 //   size_in(graph)         the size of the network that computes `graph`; any size where it is another network
 //   text(text, shape)      the size as a text, which is written and read back: what name and channels do not say
 //   <=>                    of all members

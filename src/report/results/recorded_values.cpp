@@ -127,7 +127,7 @@ void read_summary(const record::JsonField& line, RecordedPoint& recorded) {
     summary.reduction = recorded.trace.reduction;
     recorded.trace.stop_reason = summary.stop_reason;
     for (const auto& traced : recorded.trace.ranks)
-        measure::take_memory(traced.memory, rank_of(summary.ranks, traced.rank));
+        measure::take_raw_values(traced, rank_of(summary.ranks, traced.rank));
     read_metrics(line["summary"], summary);
 }
 
