@@ -2,10 +2,12 @@
 
 #include "base/mapped.hpp"
 #include "config/text.hpp"
+#include "report/results/json_values.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -108,11 +110,20 @@ auto into(SettingTexts& texts) {
     };
 }
 
+std::array<std::string*, 6> files_in(config::PointSettings& settings) {
+    return {&settings.image.path,   &settings.image.clean, &settings.weights,
+            &settings.network.file, &settings.engine.file, &settings.timed.results};
+}
+
+/// The point as it comes back from a file of results, which has other bytes where a name is not UTF-8.
+plan::Point as_recorded(plan::Point point) {
+    for (std::string* file : files_in(point.settings)) *file = recorded_text(*file);
+    point.settings.worker.options = recorded_text(point.settings.worker.options);
+    return point;
+}
+
 plan::Point with_file_names(plan::Point point) {
-    config::PointSettings& settings = point.settings;
-    for (std::string* file : {&settings.image.path, &settings.image.clean, &settings.weights, &settings.network.file,
-                              &settings.engine.file, &settings.timed.results})
-        *file = std::filesystem::path(*file).filename().string();
+    for (std::string* file : files_in(point.settings)) *file = std::filesystem::path(*file).filename().string();
     return point;
 }
 
@@ -171,7 +182,8 @@ std::vector<Difference> differences(const SettingTexts& here, const SettingTexts
 void PointIdentities::add(const std::vector<const plan::Point*>& points) {
     std::map<std::string, std::string> by_paths;
     for (const plan::Point* point : points) {
-        const std::string name = key_by_names(*point), key = plan::key_of(*point);
+        const plan::Point recorded = as_recorded(*point);
+        const std::string name = key_by_names(recorded), key = plan::key_of(recorded);
         const auto [first, is_new] = by_paths.try_emplace(name, key);
         if (!is_new && first->second != key) ambiguous_.insert(name);
     }
@@ -186,13 +198,15 @@ void PointIdentities::add(const ResultsFile& file) {
 }
 
 std::string PointIdentities::of(const plan::Point& point) const {
-    std::string name = key_by_names(point);
-    return ambiguous_.contains(name) ? plan::key_of(point) : name;
+    const plan::Point recorded = as_recorded(point);
+    std::string name = key_by_names(recorded);
+    return ambiguous_.contains(name) ? plan::key_of(recorded) : name;
 }
 
 std::vector<Difference> work_differences(const plan::Point& here, const plan::Point& there) {
-    auto by_names = differences(work_texts(with_file_names(here)), work_texts(with_file_names(there)));
-    return by_names.empty() ? differences(work_texts(here), work_texts(there)) : by_names;
+    const plan::Point one = as_recorded(here), other = as_recorded(there);
+    auto by_names = differences(work_texts(with_file_names(one)), work_texts(with_file_names(other)));
+    return by_names.empty() ? differences(work_texts(one), work_texts(other)) : by_names;
 }
 
 }  // namespace pb::report

@@ -48,7 +48,7 @@ using SettingTexts = std::vector<std::pair<std::string, std::string>>;
 
 /// Names what points measure. Equal measurements have equal names, also where their files (image, weights, network)
 /// were moved to another folder: a file counts by its name. Only where one plan has two files of the same name do their
-/// folders count as well.
+/// folders count as well. Bytes that are not UTF-8 count as what results have in their place.
 class PointIdentities {
   public:
     /// Add all plans and results files before asking for a name. Each session of a file is a plan.

@@ -67,6 +67,23 @@ TEST(Resumption, FinishedPointsAreKeptAndOthersRunAgain) {
                                               R"({"type":"point","index":2})", R"({"type":"point","index":5})"));
 }
 
+TEST(Resumption, NamesThatAreNotUtf8AreKnownAgainAsResultsHoldThem) {
+    plan::Plan plan = plan_of({planned(0, 1), planned(1, 2)});
+    std::vector<RecordedPoint> points;
+    for (plan::Point& point : plan.points) {
+        points.push_back(recorded(point, record::PointStatus::ok));
+        points.back().trace.point.settings.image.path = "dir\xEF\xBF\xBD/b\xEF\xBF\xBDld.png";
+        points.back().trace.point.settings.weights = "n\xEF\xBF\xBD.safetensors";
+        point.settings.image.path = "dir\xE9/b\xFCld.png";
+        point.settings.weights = "n\xFC.safetensors";
+        point.key = plan::key_of(point);
+    }
+    EXPECT_THAT(make_resumption(former(points), plan).finished, ElementsAre(true, true));
+    plan.points[0].settings.batch.count = plan.points[0].batch.emplace(3);
+    EXPECT_THAT(usage_error([&] { (void)make_resumption(former(points), plan); }),
+                HasSubstr("(label: batch = 1, now 3, ...)"));
+}
+
 TEST(Resumption, APointWhoseOutputWasWrongRunsAgain) {
     const plan::Plan plan = plan_of({planned(0, 1), planned(1, 2)});
     RecordedPoint wrong = recorded(plan.points[0], record::PointStatus::ok);

@@ -106,6 +106,8 @@ std::string line_of(const record::Json& value) {
     return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
 }
 
+std::string recorded_text(const std::string& text) { return record::Json::parse(line_of(text)).get<std::string>(); }
+
 std::string json_text(const record::Json& value) {
     return value.dump(1, ' ', false, record::Json::error_handler_t::replace) + "\n";
 }

@@ -28,7 +28,9 @@ namespace pb::report {
 
 /// Returns one line. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes.
 [[nodiscard]] std::string line_of(const record::Json& value);
-/// The same, indented, as files of JSON have it.
+/// A text as it is read back from that line.
+[[nodiscard]] std::string recorded_text(const std::string& text);
+/// A value indented, as files of JSON have it.
 [[nodiscard]] std::string json_text(const record::Json& value);
 
 // The way back (recorded_values.cpp). Each function throws UsageError with the place in the JSON when that differs from
