@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace pb::config {
@@ -64,8 +65,10 @@ NodataChoice parse_nodata(std::string_view text) {
     NodataChoice choice{.kind = NodataChoice::Kind::value};
     if (text == "nan")
         choice.value = std::nan("");
+    else if (text == "inf" || text == "-inf")
+        choice.value = std::copysign(std::numeric_limits<double>::infinity(), text == "inf" ? 1 : -1);
     else if (!reads_as(text, choice.value))
-        refuse("image.nodata", text, "a number, as -9999, nan or none");
+        refuse("image.nodata", text, "a number, as -9999, nan, inf, -inf or none");
     return choice;
 }
 

@@ -45,9 +45,10 @@ float to_unit_value(double value, const SampleRange& range) {
 }
 
 /// Returns `value` as a sample of `type` holds it, or nothing where the type cannot hold it. A float type has it
-/// rounded, also where the type's largest value is written with few digits and so lies a little beyond.
+/// rounded, also where the type's largest value is written with few digits and so lies a little beyond. It holds
+/// infinities, too.
 std::optional<double> as_held(DType type, std::optional<double> value) {
-    if (!value) return value;
+    if (!value || (is_float(type) && std::isinf(*value))) return value;
     std::optional<double> held;
     double largest = 0;
     with_sample_type(type, [&](auto zero) {

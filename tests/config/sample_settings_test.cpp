@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace pb::config {
 namespace {
@@ -25,7 +26,9 @@ TEST(ParseNodata, TakesANumberNanAndNone) {
     EXPECT_EQ(parse_nodata("none").kind, NodataChoice::Kind::none);
     EXPECT_EQ(parse_nodata("-9999").value, -9999);
     EXPECT_TRUE(std::isnan(parse_nodata("nan").value));
-    for (const char* text : {"x", "1 ", "inf", "0x10"}) EXPECT_THROW((void)parse_nodata(text), UsageError) << text;
+    EXPECT_EQ(parse_nodata("inf").value, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(parse_nodata("-inf").value, -std::numeric_limits<double>::infinity());
+    for (const char* text : {"x", "1 ", "infinite", "0x10"}) EXPECT_THROW((void)parse_nodata(text), UsageError) << text;
 }
 
 TEST(ParseBands, TakesOneAndThree) {

@@ -116,6 +116,23 @@ TEST(SampleMap, ANodataValueIsTakenAsTheTypeHoldsIt) {
         EXPECT_FALSE(SampleMap(type, {0, 1}, true, beyond).nodata()) << beyond << ": the largest sample is no gap";
 }
 
+TEST(SampleMap, AnInfiniteNodataValueIsOneOfFloats) {
+    for (const float nodata : {-kInfinity, kInfinity}) {
+        for (const DType type : {DType::f16, DType::f32, DType::f64})
+            EXPECT_EQ(SampleMap(type, {0, 1}, true, nodata).nodata(), nodata) << name_of(type);
+        EXPECT_FALSE(SampleMap(DType::u16, {0, 1}, true, nodata).nodata().has_value()) << nodata;
+        const SampleMap map(DType::f32, {0, 1}, true, nodata);
+        const Image original = row_of<float>(DType::f32, {nodata, 0.5F});
+        const Image unit = unit_of(map, original);
+        EXPECT_EQ(count_gaps(unit.view()), 1);
+        Image samples = samples_of(map, DType::f32, row_of<float>(DType::f32, {0.25F, 0.5F}));
+        map.copy_gaps(original.view(), samples.view());
+        EXPECT_EQ(samples.as<float>()[0], nodata);
+        EXPECT_EQ(samples.as<float>()[1], 0.5F);
+        EXPECT_EQ(map.added_rounding(0.5), 0) << "no sample is near it";
+    }
+}
+
 TEST(SampleMap, NoSampleBecomesNodata) {
     const auto neighbour = [](DType type, double nodata, float unit, SampleRange range) {
         Image sample = samples_of({type, range, true, nodata}, type, row_of<float>(DType::f32, {unit}));
