@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 
 namespace pb::image {
 namespace {
@@ -174,7 +175,8 @@ TEST_F(TiffTags, NodataIsReadAsANumber) {
         return open_image(folder / "a.tif")->metadata().nodata;
     };
     EXPECT_EQ(nodata_of("-9999"), -9999);
-    EXPECT_EQ(nodata_of(" 1.5e3 "), 1500);
+    for (const char* text : {" 1.5e3 ", "1500\n", "\t1500 \r\n"}) EXPECT_EQ(nodata_of(text), 1500) << text;
+    EXPECT_EQ(nodata_of("-inf"), -std::numeric_limits<double>::infinity());
     EXPECT_TRUE(std::isnan(nodata_of("nan").value_or(0)));
     EXPECT_EQ(nodata_of("none"), std::nullopt);
     write_file(folder / "b.tif", [](TIFF*) {});

@@ -126,8 +126,9 @@ void set_text(TiffTag& tag, const std::string& text) {
 }
 
 std::optional<double> number_in(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    constexpr std::string_view kWhiteSpace = " \t\r\n\v\f";
+    text.remove_prefix(std::min(text.find_first_not_of(kWhiteSpace), text.size()));
+    text = text.substr(0, text.find_last_not_of(kWhiteSpace) + 1);
     double value = 0;
     return read_number(text, value) ? std::optional(value) : std::nullopt;
 }
