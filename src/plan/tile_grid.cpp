@@ -33,6 +33,11 @@ void check_multiple(const char* key, int64_t value, int64_t alignment, int64_t s
     throw UsageError(named + " " + rule + "; " + multiples_near(value, alignment, smallest));
 }
 
+/// Makes the text only where it is needed, because windows are asked for one by one.
+void require_in_grid(int64_t index, int64_t num_windows) {
+    if (index < 0 || index >= num_windows) throw Error(fmt::format("window {} is not in the grid", index));
+}
+
 void check_spec(Extent image, const TileSpec& spec) {
     require(spec.alignment >= 1, "alignment of a tile grid must be at least 1");
     require(spec.alignment % spec.step.value_or(1) == 0, "the alignment of a tile grid is no multiple of its step");
@@ -110,12 +115,12 @@ int64_t TileGrid::num_patches(Range windows) const {
 }
 
 Rect TileGrid::window(int64_t index) const {
-    require(index >= 0 && index < num_windows(), fmt::format("window {} is not in the grid", index));
+    require_in_grid(index, num_windows());
     return {at(rows_, index / count(columns_)).start, at(columns_, index % count(columns_)).start, window_};
 }
 
 Rect TileGrid::core(int64_t index) const {
-    require(index >= 0 && index < num_windows(), fmt::format("window {} is not in the grid", index));
+    require_in_grid(index, num_windows());
     return rect_of(at(rows_, index / count(columns_)).core, at(columns_, index % count(columns_)).core);
 }
 

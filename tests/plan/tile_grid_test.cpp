@@ -106,6 +106,15 @@ TEST(TileGrid, WindowsHaveOneShapeAlignedStartsAndKeepTheHalo) {
     }
 }
 
+TEST(TileGrid, AWindowThatIsNotInItIsNamed) {
+    const TileGrid grid({100, 100}, {.patch = 32, .halo = 8, .alignment = 8});
+    for (const int64_t index : {int64_t{-1}, grid.num_windows()}) {
+        const std::string message = "window " + std::to_string(index) + " is not in the grid";
+        EXPECT_THAT([&] { (void)grid.window(index); }, testing::ThrowsMessage<Error>(message));
+        EXPECT_THAT([&] { (void)grid.core(index); }, testing::ThrowsMessage<Error>(message));
+    }
+}
+
 TEST(TileGrid, CoincidingWindowsAreMergedAndPatchesStillCounted) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(describe(c));
