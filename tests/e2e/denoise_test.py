@@ -405,6 +405,19 @@ class SigmaWithoutEffect(program.ProgramTest):
         self.assertRegex(said, r'sigma has no effect.* \(the image.s noise is about 0\.\d+\)')
 
 
+    def test_an_image_of_one_row_or_column_needs_none(self):
+        """It is too small to find the noise in."""
+        dncnn = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', '--device', 'cpu')
+        for width, height in ((40, 1), (1, 40)):
+            photo, out = self.write('line.png', png(width, height, 1, value=noise)), self.folder / 'out.png'
+            said = run('denoise', photo, out, *dncnn, code=0).stdout
+            self.assertRegex(said, r'sigma has no effect')
+            self.assertNotIn('noise is about', said)
+            self.assertTrue(out.exists())
+            self.assertIn('sigma has no effect', run('denoise', photo, out, *dncnn, '--dry-run', code=0).stdout)
+            self.assert_refused(run('denoise', photo, out, *dncnn, '--trained-sigma', '0.1'), 2, 'line.png', 'too small', '--sigma')
+
+
 class Samples(program.ProgramTest):
     GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
 

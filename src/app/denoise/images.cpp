@@ -229,6 +229,7 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenFiles& fi
         } catch (const plan::PointError& error) {
             throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
         }
+        if (group_.ranks.is_root()) require_noise_found(pass.point, source, pass.range);
         // Where the level has no effect, another note will take the place of this one.
         if (group_.ranks.is_root() && !pass.range.is_beyond() && pass.point.sigma_note.empty())
             pass.point.sigma_note = sigma_ ? level_note(settings.image, source, noise.sigma)
@@ -255,14 +256,22 @@ std::shared_ptr<run::ImageSource> Denoise::open_source(const run::OpenFiles& fil
 }
 
 /// Returns the noise level, which may be less than a network takes. Only the root estimates it, because other ranks
-/// would have to decode the file; they return 0.
+/// would have to decode the file; they return 0, as the root does for an image that is too small.
 image::NoiseEstimate Denoise::find_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                          const RangeFit& fit) const {
     const auto known = [](double sigma) { return image::NoiseEstimate{sigma, sigma}; };
     if (sigma_) return known(sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range()));
     if (image.noise_sigma > 0) return known(image.noise_sigma);
     if (!group_.ranks.is_root()) return {};
+    if (!has_room_for_noise(source.extent())) return {};
     return estimate_sigma(image, source, fit);
+}
+
+/// Throws UsageError for an image that is too small to find its noise in, unless the level has no effect.
+void Denoise::require_noise_found(plan::Point point, run::ImageSource& source, const RangeFit& fit) {
+    if (!finds_sigma() || has_room_for_noise(source.extent())) return;
+    runner_.settle_weights(point);
+    if (point.uses_sigma) (void)estimate_sigma(point.settings.image, source, fit);  // says why it cannot be found
 }
 
 /// The point's note on the noise level. That it has no effect is said of the first image alone where the user gave
@@ -271,7 +280,7 @@ LineNote Denoise::sigma_note(const plan::Point& point) const {
     LineNote note{point.sigma_note};
     if (point.uses_sigma) return note;
     if (!sigma_) note.subject = point.sigma_note;
-    if (!note.text.empty() && finds_sigma())
+    if (!note.text.empty() && finds_sigma() && has_room_for_noise(point.source.extent))
         note.text += fmt::format(" (the image's noise is about {:.3g})", point.sigma);
     return note;
 }

@@ -83,6 +83,7 @@ class Denoise {
                                                                 config::ImageSettings& image);
     [[nodiscard]] image::NoiseEstimate find_sigma(const config::ImageSettings& image, run::ImageSource& source,
                                                   const RangeFit& fit) const;
+    void require_noise_found(plan::Point point, run::ImageSource& source, const RangeFit& fit);
     [[nodiscard]] ImageLine line(const DenoiseJob& job, const record::PointTrace& trace,
                                  const measure::Summary& summary, const RangeFit& fit) const;
     [[nodiscard]] LineNotes notes_on(const plan::Point& point, const RangeFit& fit) const;

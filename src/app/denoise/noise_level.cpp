@@ -124,10 +124,15 @@ RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source)
     return {fits ? RangeFit::Kind::good : RangeFit::Kind::beyond, range};
 }
 
+bool has_room_for_noise(Extent image) {
+    const Extent centre = image::noise_region(image).extent;
+    return centre.h >= 2 && centre.w >= 2;
+}
+
 image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const RangeFit& fit) {
     if (fit.is_beyond()) throw UsageError(image.path + ": " + fit.note());
     const Rect centre = image::noise_region(source.extent());
-    if (centre.extent.h < 2 || centre.extent.w < 2)
+    if (!has_room_for_noise(source.extent()))
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())
         throw UsageError(image.path + ": its centre has no data to find the noise in; give --sigma");

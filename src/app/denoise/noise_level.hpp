@@ -51,6 +51,9 @@ struct RangeFit {
 /// For a range that the user gave the kind is `good` or `tiny`, and for one that is found automatically `good`.
 [[nodiscard]] RangeFit fit_range(const config::ImageSettings& image, run::ImageSource& source);
 
+/// Whether an image has the 2 x 2 pixels that noise can be found in.
+[[nodiscard]] bool has_room_for_noise(Extent image);
+
 /// Returns the noise in the same part of a file. Throws UsageError with the file's name when it cannot be estimated,
 /// for example when the samples do not fit their range.
 [[nodiscard]] image::NoiseEstimate estimate_sigma(const config::ImageSettings& image, run::ImageSource& source,
