@@ -3,6 +3,8 @@
 #include "base/text.hpp"
 #include "report/tables/text.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <sys/ioctl.h>
@@ -99,14 +101,9 @@ bool is_dumb() {
     return type != nullptr && std::string_view(type) == "dumb";
 }
 
-/// Throws std::system_error where standard output cannot be written. What stderr does not take is lost: exit code and
-/// files say the same, and an error about it could not be read.
-void write_text(std::FILE* stream, const std::string& text) {
-    if (stream == stderr)
-        (void)std::fwrite(text.data(), 1, text.size(), stream);
-    else
-        fmt::print(stream, "{}", text);
-}
+constexpr const char* kOutputLost =
+    "standard output could not be written: its reader went away, or the disk is full; the text is incomplete, files "
+    "that were written are complete";
 
 }  // namespace
 
@@ -118,9 +115,13 @@ void prepare_standard_streams() {
 
 bool flush_standard_output() {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
-    print_error(
-        "standard output could not be written: its reader went away, or the disk is full; the text is incomplete");
+    print_error(kOutputLost);
     return false;
+}
+
+void write_text(std::FILE* stream, const std::string& text) {
+    const bool is_written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+    if (!is_written && stream != stderr) throw Error(kOutputLost);
 }
 
 size_t terminal_width(std::FILE* stream) { return shown_columns(stream).value_or(std::numeric_limits<size_t>::max()); }

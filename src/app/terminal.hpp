@@ -28,9 +28,13 @@ void prepare_standard_streams();
 /// as man and most --help texts take them in a pipe.
 [[nodiscard]] size_t prose_width(std::FILE* stream);
 
+/// Writes `text` as it is. Throws Error where standard output takes no more; what stderr does not take is lost: exit
+/// code and files say the same, and an error about it could not be read.
+void write_text(std::FILE* stream, const std::string& text);
+
 /// Prints `text` for people, on a terminal or into a file. Lines that scripts read (RESULT, FOM, --json, --markdown) do
 /// not come this way: they stay whole. Lines wider than the terminal are broken between words (report/tables/text.hpp).
-/// Throws std::system_error where standard output takes no more; what stderr does not take is lost.
+/// Throws as write_text.
 void print_folded(std::FILE* stream, const std::string& text);
 
 /// The same for help, which is as wide as prose_width.
@@ -40,6 +44,12 @@ void print_prose(std::FILE* stream, const std::string& text);
 template <class... Values>
 void print_text(std::FILE* stream, fmt::format_string<Values...> text, Values&&... values) {
     print_folded(stream, fmt::format(text, std::forward<Values>(values)...));
+}
+
+/// Prints lines that scripts read, which stay whole. Throws as write_text.
+template <class... Values>
+void print_whole(std::FILE* stream, fmt::format_string<Values...> text, Values&&... values) {
+    write_text(stream, fmt::format(text, std::forward<Values>(values)...));
 }
 
 /// Prints an error of the program to stderr, prefixed "patchbench: ".

@@ -86,6 +86,16 @@ class Faults(program.ProgramTest):
             result = program.run(*words, before=['sh', '-c', 'exec "$0" "$@" > /dev/full'], code=1)
             self.assertIn('standard output', result.stderr)
 
+    def test_a_full_standard_output_of_a_study(self):
+        """More text than a buffer holds, so that it is a line in the middle which cannot be written."""
+        groups = ''.join(f'  - {{patch: {patch}}}\n' for patch in (64, 16, 32, 40, 48))
+        study = self.write('short.yaml', LONG[:LONG.index('groups:')] + f'bounds: off\nimage: {{height: 64, width: 64}}\ngroups:\n{groups}')
+        out = self.folder / 'out'
+        result = program.run('run', study, '--verbose', '--out', out, before=['sh', '-c', 'exec "$0" "$@" > /dev/full'], code=1)
+        self.assertRegex(result.stderr, 'patchbench: standard output could not be written: .*files .* are complete')
+        self.assertNotIn('write to file', result.stderr)
+        self.assertEqual([point['status'] for point in program.points(out)], ['ok'] * 5)
+
     def test_a_full_standard_error_changes_no_exit_code(self):
         image = self.write('in.png', program.png(40, 36))
         study = self.write('wrong.yaml', LONG + 'pathc: 32\n')

@@ -133,19 +133,20 @@ constexpr const char* kNothingWritten = "dry run: nothing was written";
 void print_object(std::string_view result, const std::vector<std::string>& reasons, const ImageResults& all,
                   const ImageCounts& counts, ExitCode code) {
     for (const ImageResult& each : all)
-        for (const ImageLine& line : each.lines) fmt::print("{}\n", line.json(each.passes.worst.verification));
+        for (const ImageLine& line : each.lines) print_whole(stdout, "{}\n", line.json(each.passes.worst.verification));
     const auto written = std::ranges::count_if(all, is_written);
     const auto interrupted = std::ranges::count_if(all, is_interrupted);
-    fmt::print("{}\n", report::line_of({{"type", "result"},
-                                        {"result", result},
-                                        {"reasons", reasons},
-                                        {result == kDryRun ? "to_denoise" : "denoised", written},
-                                        {"failed", std::ssize(all) - written - interrupted},
-                                        {"interrupted", interrupted},
-                                        {"not_begun", counts.to_do - all.size()},
-                                        {"there_already", counts.kept},
-                                        {"passed_over", counts.passed_over},
-                                        {"exit_code", static_cast<int>(code)}}));
+    print_whole(stdout, "{}\n",
+                report::line_of({{"type", "result"},
+                                 {"result", result},
+                                 {"reasons", reasons},
+                                 {result == kDryRun ? "to_denoise" : "denoised", written},
+                                 {"failed", std::ssize(all) - written - interrupted},
+                                 {"interrupted", interrupted},
+                                 {"not_begun", counts.to_do - all.size()},
+                                 {"there_already", counts.kept},
+                                 {"passed_over", counts.passed_over},
+                                 {"exit_code", static_cast<int>(code)}}));
 }
 
 bool is_unfinished(const ImageResults& all, const ImageCounts& counts) {
@@ -162,7 +163,7 @@ void print_lines(std::FILE* out, const ImageResults& all) {
     std::set<std::string> said;
     for (const ImageResult& each : all)
         for (const ImageLine& line : each.lines) print_text(out, "{}\n", line.text(said));
-    fmt::print(out, "\n");
+    print_whole(out, "\n");
 }
 
 bool has_counts(const ImageCounts& counts) { return counts.to_do + counts.kept > 1 || counts.passed_over > 0; }
@@ -181,7 +182,7 @@ ExitCode conclude_dry_run(const comm::Communicator& world, const ImageResults& m
         if (has_counts(counts))
             print_text(out, "{}{}\n", counts_line(all, counts, true),
                        needs.passes == 0 ? "" : "; in all: " + needs.text());
-        fmt::print(out, "{}\n", kNothingWritten);
+        print_whole(out, "{}\n", kNothingWritten);
         if (!std::ranges::all_of(all, is_written)) code = ExitCode::failed;
         if (is_unfinished(all, counts)) code = ExitCode::partial;
         if (json) print_object(kDryRun, {}, all, counts, code);
@@ -203,7 +204,7 @@ ExitCode conclude(const comm::Communicator& world, const ImageResults& mine, con
         if (has_counts(counts)) print_text(out, "{}\n", counts_line(all, counts));
         if (const std::string checks = checks_line(all); !checks.empty()) print_text(out, "{}\n", checks);
         print_text(out, "{}\n", progress.closing_line(world.size() > 1));
-        fmt::print(out, "{}\n", report::result_line(result, verdict.reasons));
+        print_whole(out, "{}\n", report::result_line(result, verdict.reasons));
         code = verdict.exit_code;
         if (json) print_object(result, verdict.reasons, all, counts, code);
     }
@@ -215,7 +216,7 @@ ExitCode conclude_none(const comm::Communicator& world, const ImageCounts& count
     if (!world.is_root()) return ExitCode::ok;
     std::FILE* const out = text_stream(json);
     print_text(out, "{}\n", counts_line({}, counts, is_dry));
-    fmt::print(out, "{}\n", is_dry ? kNothingWritten : report::result_line(result, {}));
+    print_whole(out, "{}\n", is_dry ? kNothingWritten : report::result_line(result, {}));
     if (json) print_object(result, {}, {}, counts, ExitCode::ok);
     return ExitCode::ok;
 }

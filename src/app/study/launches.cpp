@@ -155,17 +155,17 @@ void print_launch(const StudyLaunches& options, int64_t launch, double wall_s, c
     const fs::path file = report::launch_folder(options.folder, launch) / "output.txt";
     const std::string result = result_line(text);
     if (!result.empty() && std::ofstream(file, std::ios::binary) << text)
-        fmt::print("LAUNCH {} of {}: {}, {} (--verbose prints it)  {}\n", launch, options.count,
-                   report::clock_text(wall_s), file.string(), result);
+        print_whole(stdout, "LAUNCH {} of {}: {}, {} (--verbose prints it)  {}\n", launch, options.count,
+                    report::clock_text(wall_s), file.string(), result);
     else
-        fmt::print("LAUNCH {} of {}\n{}", launch, options.count, text);
+        print_whole(stdout, "LAUNCH {} of {}\n{}", launch, options.count, text);
     std::fflush(stdout);
 }
 
 /// Returns the exit code of the launch.
 int wait_for_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
     if (options.is_verbose) {
-        fmt::print("LAUNCH {} of {}\n", launch, options.count);
+        print_whole(stdout, "LAUNCH {} of {}\n", launch, options.count);
         std::fflush(stdout);
         return wait_for(start(command, -1));
     }
@@ -203,7 +203,7 @@ void print_end(const StudyLaunches& options, int64_t started, const measure::Ver
                report::launch_folder(options.folder, started).filename().string());
     print_text(stdout, "compare them with another version's: patchbench compare OLD {} --fail-on slower=3%\n\n",
                options.folder.string());
-    fmt::print("{}\n", report::verdict_line(verdict));
+    print_whole(stdout, "{}\n", report::verdict_line(verdict));
 }
 
 /// Throws UsageError when this process was started as a rank, and when the folder holds results that would be taken for

@@ -135,7 +135,7 @@ std::string images_text(const report::ResultsFile& results, bool is_detailed, co
 
 void copy_to_standard_output(const fs::path& file) {
     std::ifstream lines(file, std::ios::binary);
-    for (std::string line; std::getline(lines, line);) fmt::print("{}\n", line);
+    for (std::string line; std::getline(lines, line);) print_whole(stdout, "{}\n", line);
 }
 
 }  // namespace
@@ -223,14 +223,14 @@ void StudyRecord::print(const report::ResultsFile& results, const measure::Study
     if (is_detailed) print_text(out, "{}", ranks_text(results, summaries, size.width));
     const auto left = std::ranges::count_if(summaries, record::is_cut_short, &measure::Summary::status);
     if (left > 0 && options_.can_resume)
-        fmt::print(out, "left:    {}; the same command with --resume goes on\n", counted(left, "point"));
-    fmt::print(out, "results: {}\n", file_.string());
-    if (files_written) fmt::print(out, "report:  {}\n", (options_.folder / "report.html").string());
+        print_whole(out, "left:    {}; the same command with --resume goes on\n", counted(left, "point"));
+    print_whole(out, "results: {}\n", file_.string());
+    if (files_written) print_whole(out, "report:  {}\n", (options_.folder / "report.html").string());
     if (!is_detailed)
         print_text(out, "figures: {} (all remarks, ranks of the points, FOM lines; --verbose prints them)\n",
                    (options_.folder / "figures.txt").string());
-    fmt::print(out, "{}\n{}{}\n", images_text(results, is_detailed, options_.folder),
-               is_detailed ? report::fom_lines(summaries) : "", report::verdict_line(verdict));
+    print_whole(out, "{}\n{}{}\n", images_text(results, is_detailed, options_.folder),
+                is_detailed ? report::fom_lines(summaries) : "", report::verdict_line(verdict));
     if (options_.json) copy_to_standard_output(file_);
 }
 

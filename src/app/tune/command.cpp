@@ -161,7 +161,7 @@ ExitCode finish_tune(const TuneResult& result, const TuneTask& task, const TuneA
     const fs::path earlier = report::move_aside(fs::absolute(arguments.output), {}, {});
     if (!earlier.empty()) print_text(stdout, "kept:     the earlier one, in {}\n", earlier.string());
     write_whole(arguments.output, tuned_config(trial.candidate.settings, remarks_of(result, trial)));
-    fmt::print("written:  {0}: patchbench denoise IN OUT --config {0}\n", arguments.output);
+    print_whole(stdout, "written:  {0}: patchbench denoise IN OUT --config {0}\n", arguments.output);
     return ExitCode::ok;
 }
 
