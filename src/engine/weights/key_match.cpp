@@ -100,6 +100,8 @@ PartName rank_of(const NetworkPart& part) {
     return std::ranges::any_of(kAveraged, is_in_name) ? PartName::averaged : PartName::other;
 }
 
+bool lies_in(const NetworkPart& part, const std::string& key) { return key.starts_with(part.prefix); }
+
 /// Says which other networks and tensors are not read.
 std::string note_on(const NetworkPart& chosen, const std::vector<NetworkPart>& complete,
                     const CheckpointTensors& file) {
@@ -107,7 +109,7 @@ std::string note_on(const NetworkPart& chosen, const std::vector<NetworkPart>& c
     for (const NetworkPart& part : complete)
         if (part.prefix != chosen.prefix) others.push_back(part.prefix);
     const auto is_in_a_network = [&](const auto& item) {
-        return std::ranges::any_of(complete, [&](const auto& part) { return item.first.starts_with(part.prefix); });
+        return std::ranges::any_of(complete, [&](const auto& part) { return lies_in(part, item.first); });
     };
     for (const auto& item : file.shapes)
         if (!is_in_a_network(item)) rest.push_back(item.first);
@@ -153,10 +155,9 @@ bool is_called_network(const NetworkPart& part) {
 void refuse_lesser_part(const NetworkPart& part, const CheckpointTensors& file, const std::string& source) {
     if (!part.match.layout.is_guess || rank_of(part) != PartName::other || is_called_network(part)) return;
     const auto is_filter = [](const auto& item) { return item.second.size() == 4; };
-    const auto lies_in_part = [&](const auto& item) { return item.first.starts_with(part.prefix); };
     Names beside;
     for (const auto& item : file.shapes)
-        if (is_filter(item) && !lies_in_part(item)) beside.push_back(item.first);
+        if (is_filter(item) && !lies_in(part, item.first)) beside.push_back(item.first);
     if (std::ssize(beside) <= std::ranges::count_if(part.match.expected, is_filter)) return;
     throw UsageError(
         fmt::format("{}: the convolutions under {} may be a part of a larger network, which patchbench does not know: "
