@@ -130,12 +130,19 @@ std::string laid_out(const record::Json& value, size_t indent) {
     return brackets[0] + (fits ? line : lines + "\n" + std::string(indent, ' ')) + brackets[1];
 }
 
-void update_schema(const char* file) {
+bool update_schema(const char* file) {
+    std::ifstream old(file);
+    if (!old) {
+        std::fprintf(stderr, "write_results: cannot read %s: name the schema, docs/results.schema.json\n", file);
+        return false;
+    }
     std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
+    text << old.rdbuf();
     record::Json schema = record::Json::parse(text.str());
     schema["$defs"].update(report::results_schema());
+    old.close();
     std::ofstream(file) << laid_out(schema, 0) << "\n";
+    return true;
 }
 
 }  // namespace
@@ -147,9 +154,7 @@ int main(int argc, char** argv) {
         std::fputs("usage: write_results [--schema] FILE\n", stderr);
         return 2;
     }
-    if (first == "--schema")
-        pb::update_schema(argv[2]);
-    else
-        pb::write(argv[1]);
+    if (first == "--schema") return pb::update_schema(argv[2]) ? 0 : 1;
+    pb::write(argv[1]);
     return 0;
 }
