@@ -100,6 +100,7 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_NE(parsed<EngineSetting>("auto"), parsed<EngineSetting>("torch"));
     EXPECT_THAT(refused<EngineSetting>("python"), HasSubstr("python:my_engine.py"));
     EXPECT_THAT(refused<EngineSetting>("python:"), AllOf(HasSubstr("none of: torch"), EndsWith("| auto")));
+    EXPECT_THAT(value_shape(EngineSetting{}), AllOf(HasSubstr("| python:FILE |"), HasSubstr("| jax |")));
     for (const char* text : {"channels_last", "contiguous", "auto"})
         EXPECT_EQ(format_setting(parsed<LayoutSetting>(text)), text);
     EXPECT_NE(parsed<LayoutSetting>("auto"), parsed<LayoutSetting>("channels_last"));
