@@ -93,6 +93,7 @@ double largest_error(const EngineOptions& options, const network::Graph& graph) 
 }
 
 /// Networks in which every kernel runs, with and without channels that fill vectors and panels.
+// One of each network.
 const std::vector<network::NetworkShape> kShapes{
     network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 1},
     network::DrunetShape{.widths = {16, 24, 32, 40, 48}, .blocks = 2},
@@ -243,6 +244,7 @@ class NativeNetworks : public testing::TestWithParam<network::NetworkKind> {
     const Weights& weights_ = test::standard_weights(GetParam());
 };
 
+// One of each network.
 INSTANTIATE_TEST_SUITE_P(Networks, NativeNetworks,
                          testing::Values(network::kind_of<network::DrunetShape>(),
                                          network::kind_of<network::UnetShape>(),

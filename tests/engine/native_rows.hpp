@@ -40,6 +40,7 @@ inline std::vector<network::WinogradForm> forms() {
 }
 
 /// Relatives of each network, with Winograd's tiles wherever they can be and without.
+// One of each network.
 inline const std::vector<network::NetworkShape>& row_networks() {
     static const std::vector<network::NetworkShape> networks{
         network::DncnnShape{.depth = 5, .width = 32},

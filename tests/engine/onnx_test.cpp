@@ -32,6 +32,7 @@ using onnx::TensorProto;
 using testing::AllOf;
 using testing::HasSubstr;
 
+// One of each network.
 const std::vector<network::NetworkShape> kShapes{
     network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
     network::DrunetShape{.widths = {4, 6, 8, 10}, .blocks = 1},

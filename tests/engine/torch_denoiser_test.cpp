@@ -139,6 +139,7 @@ TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
 }
 
 /// Smaller and larger ones than the standard networks, and DnCNN that ends in every way.
+// One of each network.
 const std::vector<network::NetworkShape> kRelatives{
     network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 1},
     network::DrunetShape{.widths = {16, 24, 32, 40, 48}, .blocks = 2},

@@ -84,6 +84,7 @@ TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
     }
 }
 
+// One of each network.
 TEST(SeededWeights, AreTheSameBitsOnEveryMachine) {
     EXPECT_EQ(make_seeded_weights(network::kind_of<network::DrunetShape>(), 3, 1).sha256,
               "09337d4cc58af9c47f0db0e4476af26d1ecc2274ccfed512559aecaea7cfdc0f");
@@ -162,6 +163,7 @@ TEST(Recognise, SaysThatIrcnnHasTheNamesOfADncnnOfSevenLayers) {
                     testing::AllOf(HasSubstr("taken from the input"), testing::Not(HasSubstr("IRCNN"))));
 }
 
+// One of each network.
 TEST(Recognise, TakesWidthsBlocksAndScalesFromTheFile) {
     const std::vector<network::NetworkShape> relatives{
         network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
@@ -188,6 +190,7 @@ TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
 }
 
 // Whatever is missing, the widths come from the rest, so that nothing else differs.
+// One of each network.
 TEST(Recognise, NamesTheOneTensorThatIsMissing) {
     const std::vector<network::NetworkShape> relatives{network::DrunetShape{.widths = {8, 16, 24}, .blocks = 2},
                                                        network::UnetShape{.widths = {8, 20, 24}},

@@ -10,6 +10,7 @@
 namespace pb::network {
 namespace {
 
+// One of each network.
 std::vector<Graph> graphs() {
     std::vector<Graph> all{graph_of(DncnnShape{.depth = 5, .width = 8}), graph_of(UnetShape{.widths = {4, 8, 4}}),
                            graph_of(DrunetShape{.widths = {4, 8, 12, 4}, .blocks = 2})};

@@ -11,6 +11,7 @@ namespace pb::network {
 namespace {
 
 /// As they were counted by hand and measured before any graph was there.
+// One of each network.
 TEST(NetworkFactsOf, TheStandardNetworksAreTheirPublications) {
     const auto expect = [](const NetworkFacts& facts, int64_t alignment, int64_t radius, int64_t halo, bool takes_sigma,
                            int64_t convolutions, double widest) {
@@ -29,6 +30,7 @@ TEST(NetworkFactsOf, TheStandardNetworksAreTheirPublications) {
     }
 }
 
+// One of each network.
 TEST(NetworkFactsOf, GrayAndColourCostWhatTheirChannelsDo) {
     const auto expect = [](NetworkKind kind, int64_t channels, int64_t parameters, double macs, double values) {
         SCOPED_TRACE(std::string(name_of(kind)));

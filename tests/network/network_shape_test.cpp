@@ -23,6 +23,7 @@ TEST(NetworkShapes, HaveTheNamesOfTheirPages) {
     EXPECT_EQ(name_of(kind_of<DncnnShape>()), "dncnn");
 }
 
+// One of each network.
 TEST(NetworkShapes, AreWrittenAndReadBack) {
     const std::vector<std::pair<NetworkShape, std::string>> shapes{
         {DrunetShape{}, "widths 64-128-256-512, 4 blocks"},

@@ -83,6 +83,7 @@ TEST(ReceptiveField, OfTheNetworksIsWhatTheirPixelsDependOn) {
     for (const auto& [kind, name] : enum_table<NetworkKind>()) expect_derived_field(graph_of(standard_shape(kind, 1)));
 }
 
+// One of each network.
 TEST(ReceptiveField, OfRelativesIsWhatTheirPixelsDependOn) {
     for (const int64_t blocks : {1, 2, 3})
         for (const size_t scales : {1, 2, 3})

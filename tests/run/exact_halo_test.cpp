@@ -145,6 +145,7 @@ TEST_P(ExactHalo, GivesTheWholeImageAndOneStepLessDoesNot) {
     EXPECT_FALSE(less_is_enough) << "far pixels do not count here, or the halo is larger than it must be";
 }
 
+// One of each network.
 INSTANTIATE_TEST_SUITE_P(OfNetworks, ExactHalo,
                          testing::Values(network::kind_of<network::DrunetShape>(),
                                          network::kind_of<network::UnetShape>(),

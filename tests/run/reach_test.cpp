@@ -8,6 +8,7 @@
 namespace pb::run {
 namespace {
 
+// One of each network.
 TEST(Reach, IsThatOfTheLayers) {
     const auto expect = [](network::NetworkKind kind, int64_t alignment, int64_t halo, bool takes_sigma) {
         SCOPED_TRACE(name_of(kind));
@@ -30,6 +31,7 @@ TEST(Reach, AgreesWithTheTable) {
         }
 }
 
+// One of each network.
 TEST(Reach, AgreesWithTheGraphsOfRelatives) {
     const std::vector<network::NetworkShape> relatives{
         network::DrunetShape{.widths = {8, 16}, .blocks = 1},

@@ -13,7 +13,7 @@ inline std::vector<network::NetworkShape> small_relatives() {
             network::DncnnShape{.depth = 5, .width = 8}};
 }
 
-/// With Winograd's tiles and without.
+/// One of each network. With Winograd's tiles and without.
 inline std::vector<network::NetworkShape> tiled_relatives() {
     return {network::DncnnShape{.depth = 5, .width = 32},
             network::DncnnShape{.channels = 1, .depth = 4, .width = 24, .residual = network::DncnnResidual::subtract},
