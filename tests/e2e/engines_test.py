@@ -164,10 +164,9 @@ class EnginesTest(program.ProgramTest):
 
     def test_a_worker_that_is_killed_at_any_moment_fails_its_point(self):
         """While it loads, in its first call, in a pass, and between two calls; the other rank's worker is well."""
-        go = self.folder / 'go'
-        moments = {'load': 'load=wait', 'prepare': 'call=wait', 'pass': 'call=wait,from=4', 'idle': 'from=8'}
+        moments = {'load': 'load=wait', 'prepare': 'call=wait', 'pass': 'call=wait,from=4', 'idle': 'from=8,burn=0.001'}
         groups = ''.join(f'  - {{engine: "python:{FAULTY}", stop.min_reps: {100000 if moment == "idle" else 2}, '
-                         f'worker.options: "{options},reached={self.folder / moment},go={go}"}}\n'
+                         f'worker.options: "{options},reached={self.folder / moment},go={self.folder / moment}.go"}}\n'
                          for moment, options in moments.items())
         study = self.write('study.yaml', f'{STUDY}groups:\n{groups}  - {{engine: torch}}\n')
         out = self.folder / 'out'
@@ -181,13 +180,12 @@ class EnginesTest(program.ProgramTest):
                 time.sleep(0.2)
             os.kill(worker, signal.SIGKILL)
             os.kill(rank, signal.SIGCONT)
-            go.touch()
+            (self.folder / f'{moment}.go').touch()  # of this point alone: the next one may begin soon
             wait_until(lambda: len(program.points(out)) > number, f'status after a kill in {moment}', 10)
             point = program.points(out)[number]
             self.assertEqual(point['status'], 'failed')
             self.assertIn('killed by signal 9', point['reason'])
             wait_until(lambda: not self.processes_with(f'reached={reached},'), f'end of the processes of {moment}', 10)
-            go.unlink()
         self.assertEqual(launch.wait(timeout=60), 1)
         self.assertEqual([point['status'] for point in program.points(out)], ['failed'] * 4 + ['ok'])
 
