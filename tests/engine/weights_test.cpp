@@ -357,6 +357,16 @@ TEST(Recognise, RefusesASequentialThatIsTheLesserPartOfAFile) {
     }
 }
 
+TEST(Recognise, RefusesTwoSequentialsThatAreBothCalledNetworks) {
+    const Weights raw = make_seeded_weights(network::DncnnShape{.channels = 1, .depth = 5}, 4);
+    StateDict tensors = sequential(raw, {"model.", true, true, true, false});
+    tensors.merge(sequential(raw, {"teacher.model.", true, true, true, false}));
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "test.pth"); }), HasSubstr("holds 2 networks"));
+    StateDict averaged = sequential(raw, {"netG.model.", true, true, true, false});
+    averaged.merge(sequential(raw, {"netG_ema.model.", true, true, true, false}));
+    EXPECT_NO_THROW((void)recognise_weights(averaged, "test.pth"));
+}
+
 TEST(Recognise, NotesThatADnCNNMayBeKairsIrcnnWhereverItLies) {
     for (const char* prefix : {"model.", "netG.model.", "body."}) {
         const Weights raw = make_seeded_weights(network::DncnnShape{.channels = 1, .depth = 7}, 4);

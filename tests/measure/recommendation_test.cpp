@@ -229,6 +229,7 @@ TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {
               "processes used 2.4 cores): measure again on a quiet machine to be sure");
     EXPECT_EQ(recommended({traces[1]})[0].reason, "the only verified point without visible seams");
     traces[2].ranks = traces[1].ranks;
+    traces[2].ranks[0].wall_s = traces[2].wall_s;
     traces[2].ranks[0].host = "node2";
     EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("; 2 of them not measured alone (node1: "));
     const auto notes = summarise(traces[1]).notes;

@@ -101,6 +101,11 @@ TEST(StudySummary, MemoryIsThatOfOneFormOfTheWeights) {
     EXPECT_NEAR(memory_of().fit.per_window_mib, 30, 1e-9);
     for (auto& trace : traces) trace.point.winograd_tile = 2;
     EXPECT_EQ(memory_of().samples.size(), 4U);
+    traces.push_back(sample_point(16, 8, 3.2, 900));  // fits with neither form, so it has the usual one
+    traces.back().status = record::PointStatus::oom;
+    EXPECT_EQ(memory_of().samples.size(), 4U);
+    traces.push_back(sample_point(32, 8, 3.2, 900));
+    EXPECT_EQ(memory_of().samples.size(), 4U) << "one batch is no line";
 }
 
 TEST(StudySummary, TheSmallestDeviceIsTheLimit) {

@@ -410,6 +410,7 @@ TEST(Summary, ADriftIsNoFigureAndSaysWhatToDo) {
     EXPECT_TRUE(drifting.pipeline_s) << "measured all the same";
     record::PointTrace shallow = trace_of(rising);  // as steady a rise, a quarter as steep
     for (double& time : shallow.wall_s) time = 1 + (time - 1) / 4;
+    for (auto& rank : shallow.ranks) rank.wall_s = shallow.wall_s;
     EXPECT_EQ(summarise(shallow).validity, Validity::valid) << "within stop.rel_width";
     shallow.point.settings.protocol.rel_width = 0.01;
     EXPECT_EQ(summarise(shallow).validity, Validity::invalid);

@@ -85,8 +85,19 @@ enum class PartName : uint8_t {
 };
 
 bool is_ordinary(std::string_view name) {
-    constexpr std::array<std::string_view, 6> kOrdinary{"model", "net", "network", "denoiser", "generator", "net_g"};
+    constexpr std::array<std::string_view, 7> kOrdinary{"model",     "net",   "network", "denoiser",
+                                                        "generator", "net_g", "netG"};
     return std::ranges::find(kOrdinary, name) != kOrdinary.end();
+}
+
+/// Whether a name within the keys of the part says that it is a network: `netG.model.0`.
+bool is_called_network(const NetworkPart& part) {
+    const std::string key = part.prefix + part.match.expected.begin()->first;
+    for (size_t begin = 0, end = 0; end < key.size(); begin = end + 1) {
+        end = std::min(key.find('.', begin), key.size());
+        if (is_ordinary(std::string_view(key).substr(begin, end - begin))) return true;
+    }
+    return false;
 }
 
 PartName rank_of(const NetworkPart& part) {
@@ -97,7 +108,8 @@ PartName rank_of(const NetworkPart& part) {
     const auto is_in_name = [&](std::string_view word) {
         return joined.find("_" + std::string(word) + "_") != std::string::npos;
     };
-    return std::ranges::any_of(kAveraged, is_in_name) ? PartName::averaged : PartName::other;
+    if (std::ranges::any_of(kAveraged, is_in_name)) return PartName::averaged;
+    return part.match.layout.is_guess && is_called_network(part) ? PartName::ordinary : PartName::other;
 }
 
 bool lies_in(const NetworkPart& part, const std::string& key) { return key.starts_with(part.prefix); }
@@ -136,24 +148,13 @@ void keep_outermost(std::vector<NetworkPart>& complete) {
     const auto is_inner = [](const NetworkPart& outer, const NetworkPart& part) {
         return part.prefix.starts_with(outer.prefix);
     };
-    const auto inner = std::ranges::unique(complete, is_inner);
-    complete.erase(inner.begin(), inner.end());
-}
-
-/// Whether a name within the keys of the part says so: `netG.model.0`.
-bool is_called_network(const NetworkPart& part) {
-    const std::string key = part.prefix + part.match.expected.begin()->first;
-    for (size_t begin = 0, end = 0; end < key.size(); begin = end + 1) {
-        end = std::min(key.find('.', begin), key.size());
-        if (is_ordinary(std::string_view(key).substr(begin, end - begin))) return true;
-    }
-    return false;
+    complete.erase(std::unique(complete.begin(), complete.end(), is_inner), complete.end());
 }
 
 /// A Sequential of convolutions may be a part of a larger network, as the noise estimator of a CBDNet, unless it is
 /// called a network or most convolutions of the file are its own.
 void refuse_lesser_part(const NetworkPart& part, const CheckpointTensors& file, const std::string& source) {
-    if (!part.match.layout.is_guess || rank_of(part) != PartName::other || is_called_network(part)) return;
+    if (!part.match.layout.is_guess || rank_of(part) != PartName::other) return;
     const auto is_filter = [](const auto& item) { return item.second.size() == 4; };
     Names beside;
     for (const auto& item : file.shapes)

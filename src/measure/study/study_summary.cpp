@@ -75,22 +75,28 @@ class Summariser {
         study_.batch_times.push_back(std::move(times));
     }
 
+    /// A memory limit may give points of a group smaller Winograd tiles, and weights: the fit is to those of one form.
     void add_memory(const PointGroup& group) {
         const plan::Point& first = points_[group.members.front()].trace->point;
         BatchMemory memory{group.label, {}, {}, memory_limit_of(first, topology_), {}};
-        const auto has_usual_tiles = [&](size_t member) { return !points_[member].trace->point.winograd_tile; };
-        const bool skips_small_tiles = std::ranges::any_of(group.members, has_usual_tiles);
-        for (const size_t member : group.members) {
-            const Summary& summary = *points_[member].summary;
-            const auto& batch = points_[member].trace->point.batch;
-            if (skips_small_tiles && !has_usual_tiles(member)) continue;  // they have other weights
-            if (summary.status == record::PointStatus::ok && summary.allocated_peak_mib && batch)
-                memory.samples.push_back({{*batch, *summary.allocated_peak_mib}, summary.index});
-        }
+        memory.samples = memory_samples(group, false);
+        if (!has_two_batches(memory.samples)) memory.samples = memory_samples(group, true);
         if (!has_two_batches(memory.samples)) return;
         memory.fit = fit_memory({memory.samples.begin(), memory.samples.end()}).value();
         if (memory.limit_mib) memory.predicted_batch = memory.fit.largest_batch(*memory.limit_mib);
         study_.batch_memory.push_back(std::move(memory));
+    }
+
+    [[nodiscard]] std::vector<BatchMemory::Sample> memory_samples(const PointGroup& group, bool has_small_tiles) const {
+        std::vector<BatchMemory::Sample> samples;
+        for (const size_t member : group.members) {
+            const Summary& summary = *points_[member].summary;
+            const plan::Point& point = points_[member].trace->point;
+            if (point.winograd_tile.has_value() != has_small_tiles) continue;
+            if (summary.status == record::PointStatus::ok && summary.allocated_peak_mib && point.batch)
+                samples.push_back({{*point.batch, *summary.allocated_peak_mib}, summary.index});
+        }
+        return samples;
     }
 
     void add_search(const PointGroup& group, const StudyPoint& point) {
