@@ -267,18 +267,20 @@ record::PointTrace Runner::run(const plan::Point& point, const PointFiles& files
     trace.point = point;
     Team& team = impl_->teams.of(point);
     std::string user_error;
-    if (team.takes_part())
+    if (team.takes_part()) {
+        std::optional<ImageSource> opened_here;
+        PreparedPoint prepared;  // after an error on which all ranks agree it ends on all of them together
         user_error = Impl::try_step(team, trace, [&] {
             impl_->begin(Activity::reading);
-            std::optional<ImageSource> opened_here;
             together(team.ranks, [&] {
                 if (opened == nullptr) opened = &opened_here.emplace(trace.point.settings.image);
             });
-            const PreparedPoint prepared = impl_->prepare(team, files, *opened, trace);
+            prepared = impl_->prepare(team, files, *opened, trace);
             impl_->begin(Activity::preparation);
             impl_->measure(team, *prepared.share, prepared.network, trace);
             impl_->conclude(team, prepared, files, *opened, trace, impl_->decide_depth(trace, *prepared.network));
         });
+    }
     // Rank 0 takes part in every point, so it can tell the sleeping ranks the outcome.
     const comm::Communicator& world = impl_->teams.world();
     if (world.size() > 1) impl_->begin(Activity::waiting);

@@ -51,9 +51,8 @@ struct SharedCounter::Impl {
         MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
         mpi::check(MPI_Win_lock_all(0, window));
     }
-    /// MPI_Win_free waits for all ranks. After an error they may never come: the window is left to MPI_Finalize.
     ~Impl() {
-        if (!mpi::is_running() || std::uncaught_exceptions() > 0) return;
+        if (!mpi::is_running()) return;
         MPI_Win_unlock_all(window);
         MPI_Win_free(&window);
     }
@@ -62,7 +61,12 @@ struct SharedCounter::Impl {
 };
 
 SharedCounter::SharedCounter(const Communicator& ranks) : impl_(std::make_unique<Impl>(ranks)) { reset(); }
-SharedCounter::~SharedCounter() = default;
+
+/// MPI_Win_free waits for all ranks. After an error they may never come: the window is left to MPI_Finalize, with the
+/// memory into which an answer may still arrive.
+SharedCounter::~SharedCounter() {
+    if (std::uncaught_exceptions() > 0) (void)impl_.release();
+}
 
 void SharedCounter::reset() {
     if (impl_->is_asked) (void)take();

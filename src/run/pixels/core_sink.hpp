@@ -140,7 +140,8 @@ class ChecksumSink final : public StreamedSink {
     using StreamedSink::StreamedSink;
     /// Keeps these parts of the output for verification.
     void remember(const std::vector<Rect>& parts);
-    /// Keeps up to `count` cores of each pass, a random choice of those that are written (Vitter's algorithm R).
+    /// Keeps up to `count` cores of each pass after start_pass(), a random choice of those that are written (Vitter's
+    /// algorithm R).
     void remember_some(int64_t count);
     void start_pass() override;
     [[nodiscard]] DType dtype() const override { return source().dtype(); }

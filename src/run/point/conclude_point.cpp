@@ -101,8 +101,8 @@ std::optional<record::Quality> quality_of(const QualitySums& sums, ImageSource& 
                            static_cast<double>(samples)};
 }
 
-/// Returns PSNR and SSIM before and after denoising, as quality_of(). Takes the memory of some rows, whatever the size
-/// of the image. Call it only on the root.
+/// Returns PSNR and SSIM before and after denoising, as quality_of(). Takes the memory of some rows, beside that of
+/// files that are decoded as a whole. Call it only on the root.
 std::optional<record::Quality> measure_quality(const Slab& output, ImageSource& source) {
     constexpr int64_t kRows = 256;
     const Extent whole = source.extent();

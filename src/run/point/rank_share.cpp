@@ -164,14 +164,12 @@ RankShare::RankShare(const std::vector<JoinedShare>& images, const Team& team, i
 }
 
 RankShare::RankShare(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
-    : work_(make_work(point, team.ranks.rank())),
-      channels_(source.channels()),
-      sample_type_(source.dtype()),
-      batches_(make_batches(point, team, work_)) {
+    : work_(make_work(point, team.ranks.rank())), channels_(source.channels()), sample_type_(source.dtype()) {
     if (plan.is_streamed())
         open_streamed(point, team, source, plan);
     else
         allocate_in_memory(point, team, source);
+    batches_ = make_batches(point, team, work_);  // last: all ranks end it together, which they cannot during an error
 }
 
 void RankShare::open_streamed(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan) {
